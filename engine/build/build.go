@@ -370,12 +370,18 @@ type site struct {
 	ix *catalog.Index
 }
 
-// inside runs f once, in a transaction of its own, and commits it. With alone, no other transaction commits meanwhile,
-// unless other processes share the store.
-func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f func(*site) error) error {
+// access is how a transaction of a job works.
+type access struct {
+	alone bool // no other transaction commits meanwhile, unless other processes share the store
+	write bool
+	loose bool // of all definitions only changes of its table and index are conflicts
+}
+
+// inside runs f once, in a transaction of its own, and commits it.
+func (b *Builder) inside(ctx context.Context, w *build, a access, f func(*site) error) error {
 	opt := b.ex.Reading()
-	opt.Write = write
-	if alone && b.ex.Process == nil {
+	opt.Write = a.write
+	if a.alone && b.ex.Process == nil {
 		turn, err := b.ex.Store.Exclusive(ctx)
 		if err != nil {
 			return err
@@ -388,12 +394,12 @@ func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f fun
 		return err
 	}
 	defer tx.Cancel()
-	if write { // before all else: what another process has done may look as if the index were gone
+	if a.write { // before all else: what another process has done may look as if the index were gone
 		if err := b.holds(b.ex.Catalog.View(tx), w); err != nil {
 			return err
 		}
 	}
-	s, err := b.site(tx, &w.job)
+	s, err := b.site(tx, &w.job, a.loose)
 	if err != nil {
 		return err
 	}
@@ -407,12 +413,15 @@ func (b *Builder) inside(ctx context.Context, w *build, alone, write bool, f fun
 }
 
 // site finds the index of a job; errEnded where it is gone, or another.
-func (b *Builder) site(tx *txn.Tx, j *catalog.Job) (*site, error) {
+func (b *Builder) site(tx *txn.Tx, j *catalog.Job, loose bool) (*site, error) {
 	sess := &exec.SessionState{
 		Auth: auth.Authority{Principal: auth.DataUser(j.NS, j.DB), NS: j.NS, DB: j.DB, Caps: b.ex.Caps},
 	}
 	r := b.ex.NewRun(sess, exec.NewEnv(), tx)
 	r.Elevate()
+	if loose {
+		r.Cat.Loosely()
+	}
 	ns, err := r.Cat.Namespace(j.NS)
 	if err != nil {
 		return nil, err
@@ -438,6 +447,11 @@ func (b *Builder) site(tx *txn.Tx, j *catalog.Job) (*site, error) {
 	if s.ix == nil || s.ix.ID != j.Index {
 		return nil, errEnded
 	}
+	if loose {
+		if err := r.Cat.Pin(tb.Def, s.ix.Def); err != nil {
+			return nil, err
+		}
+	}
 	s.g, err = r.Gate()
 	return s, err
 }
@@ -453,7 +467,7 @@ func (s *site) unfinished() error {
 // fill makes the entries of a batch of records; more says that some are left.
 func (b *Builder) fill(ctx context.Context, w *build, size int64) (more bool, err error) {
 	var next catalog.Job
-	err = b.inside(ctx, w, size <= b.least(), true, func(s *site) error {
+	err = b.inside(ctx, w, access{alone: size <= b.least(), write: true, loose: true}, func(s *site) error {
 		if s.ix.Define.Kind == ast.IndexCount {
 			return b.fillCount(ctx, w, s)
 		}
@@ -480,7 +494,7 @@ func (b *Builder) fill(ctx context.Context, w *build, size int64) (more bool, er
 func (b *Builder) fillCount(ctx context.Context, w *build, s *site) error {
 	var missing int64
 	j := w.job
-	err := b.inside(ctx, w, false, false, func(past *site) (err error) {
+	err := b.inside(ctx, w, access{}, func(past *site) (err error) {
 		missing, j.Done, err = past.g.Uncounted(ctx, past.tb, past.ix)
 		return err
 	})
@@ -496,6 +510,9 @@ func (b *Builder) fillCount(ctx context.Context, w *build, s *site) error {
 // finish makes the index ready. What else is left of its job is removed by forget: writers are in the way of that until
 // they know.
 func (b *Builder) finish(s *site, j *catalog.Job) error {
+	if err := s.r.Cat.Tighten(s.tb.DB); err != nil {
+		return err
+	}
 	updated, err := s.g.BuildUpdates(s.tb, s.ix)
 	if err != nil {
 		return err
@@ -515,7 +532,7 @@ func (b *Builder) finish(s *site, j *catalog.Job) error {
 // fail ends a job for a reason that the records are to blame for. It answers the reason.
 func (b *Builder) fail(ctx context.Context, w *build, reason error) error {
 	for {
-		err := b.inside(ctx, w, true, true, func(s *site) error {
+		err := b.inside(ctx, w, access{alone: true, write: true}, func(s *site) error {
 			// One that was to replace another stays beside it, to tell why it does not.
 			return s.r.Cat.SetBuild(s.ix,
 				catalog.Build{State: catalog.Failed, Reason: errs.As(reason).Msg, Retired: s.ix.Build.Retired})
@@ -561,7 +578,7 @@ func (b *Builder) forget(w *build) {
 		if err := b.holds(view, w); err != nil {
 			return err
 		}
-		s, err := b.site(tx, &w.job)
+		s, err := b.site(tx, &w.job, false)
 		if err == nil {
 			err = s.unfinished()
 		}
@@ -629,7 +646,7 @@ func (b *Builder) stateOf(ctx context.Context, j *catalog.Job) (state catalog.Bu
 		return state, err
 	}
 	defer tx.Cancel()
-	s, err := b.site(tx, j)
+	s, err := b.site(tx, j, false)
 	if errors.Is(err, errEnded) { // removed, or it has taken the place of the one that it was to replace
 		return state, nil
 	}
@@ -642,7 +659,7 @@ func (b *Builder) stateOf(ctx context.Context, j *catalog.Job) (state catalog.Bu
 // undo takes the definition of an index back.
 func (b *Builder) undo(ctx context.Context, j *catalog.Job) error {
 	return txn.Retry(ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
-		s, err := b.site(tx, j)
+		s, err := b.site(tx, j, false)
 		if errors.Is(err, errEnded) {
 			return nil
 		}

@@ -76,6 +76,7 @@ type View struct {
 	more  map[uint32]*viewLevel
 	keys  []byte // of the key that is asked for; kept
 	room  [16]byte
+	loose bool // see Loosely
 }
 
 // viewLevel is a level in a view. dirty: the transaction changed definitions there, so nothing shared is trusted
@@ -187,7 +188,7 @@ func (c *Cache) level(db uint32, version uint64) *level {
 // anywhere would undo every open transaction; what is looked up at the root is validated key by key instead.
 func (v *View) version(db uint32) (uint64, error) {
 	read := v.tx.Get
-	if db == 0 {
+	if db == 0 || v.loose {
 		read = v.tx.GetUntracked
 	}
 	v.keys = versionKey(v.keys[:0], db)
@@ -199,6 +200,27 @@ func (v *View) version(db uint32) (uint64, error) {
 		return 0, nil
 	}
 	return binary.BigEndian.Uint64(b), nil
+}
+
+// Loosely makes the view go by the definitions of its snapshot without a conflict where any of a database have changed
+// by the commit. Pin guards those that matter, and Tighten all again. Call it before anything is looked up.
+func (v *View) Loosely() { v.loose = true }
+
+// Pin makes a change, or the removal, of the definition of a table or an index a conflict.
+func (v *View) Pin(of ...*Def) error {
+	for _, d := range of {
+		if _, err := v.tx.Get(defKey(d.Scope, d.Kind, d.Name)); err != nil {
+			return fmt.Errorf("read definition of %s: %w", d.Name, err)
+		}
+	}
+	return nil
+}
+
+// Tighten ends Loosely: a change of definitions in a database is a conflict. It is for what changes some itself.
+func (v *View) Tighten(db *Database) error {
+	v.loose = false
+	_, err := v.version(db.ID)
+	return err
 }
 
 // SchemaVersion is the version of the definitions in a database: another one after each change of them.

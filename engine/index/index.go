@@ -32,7 +32,8 @@
 //     txn.Tx.FirstWins: where a record gets other values after the snapshot of a batch, one of the two meets a key
 //     that the other one has written, and is refused. So entries always match the stored record.
 //     A batch that was refused looks which entries are there by now, and does not write these again. So a record
-//     refuses a batch once at most, and however many writers there are, the builder comes to its end.
+//     refuses a batch once at most, and however many writers there are, the builder comes to its end. Of definitions a
+//     batch conflicts with changes of its table and its index alone.
 //  3. The builder may find entries that are there already; they are equal then. Its work is repeatable: a builder that
 //     was stopped or killed continues after its last committed batch, whose transaction holds the position.
 //  4. An entry of a unique index names its owner. During the build a writer may claim the value of a record that the
