@@ -130,7 +130,7 @@ type inserter struct {
 }
 
 func (in *inserter) insert(ctx context.Context, doc value.Value) error {
-	id, named, err := in.idOf(doc)
+	id, named, whole, err := in.idOf(doc)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 			return err
 		}
 	}
-	if p.After = record.StripNone(doc); field(p.After, "id") != value.RecordOf(id) {
+	if p.After, p.HasID = record.Image(p.Table, doc), true; !whole {
 		p.After = value.ObjectOf(p.After.Object().With("id", value.RecordOf(id)))
 	}
 	if in.version != 0 {
@@ -205,13 +205,13 @@ func (in *inserter) table(name string) (*catalog.Table, error) {
 	return tb, err
 }
 
-// idOf is the id of a row, without a key where the row does not name it itself.
-func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named bool, err error) {
+// idOf is the id of a row, without a key where the row does not name it itself; whole: its field is that id.
+func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named, whole bool, err error) {
 	v := field(doc, "id")
 	table := in.into
 	if table == "" {
 		if v.Kind() != value.KindRecord {
-			return nil, false, badProperty("id", v)
+			return nil, false, false, badProperty("id", v)
 		}
 		table = v.Record().Table
 	}
@@ -220,12 +220,12 @@ func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named bool, err e
 		if v.Kind() != value.KindRecord {
 			err = badProperty("id", v)
 		}
-		return nil, false, err
+		return nil, false, false, err
 	}
 	if v.Kind() == value.KindRecord && v.Record().Table == table && v.Record().Key == key {
-		return v.Record(), !key.IsNone(), nil
+		return v.Record(), !key.IsNone(), !key.IsNone(), nil
 	}
-	return &value.RecordID{Table: table, Key: key}, !key.IsNone(), nil
+	return &value.RecordID{Table: table, Key: key}, !key.IsNone(), false, nil
 }
 
 func badProperty(name string, v value.Value) error {

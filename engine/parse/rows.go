@@ -2,6 +2,7 @@ package parse
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/value"
@@ -13,6 +14,10 @@ type rows struct {
 	fields  []value.Field // the same for objects
 	order   []int         // of the fields of one object
 	objects value.Objects
+
+	listed value.Rows // rows of a list
+	names  []string   // of the fields of the row before, as they came
+	places []int      // the order of its fields: most rows have the same fields in the same order
 }
 
 // rowsExpr parses what an INSERT inserts: as a Literal where it is written out, as an Array of Literals and others
@@ -56,7 +61,7 @@ func (p *parser) singleRow() ast.Expr {
 		return nil
 	}
 	defer p.leave()
-	v, found := p.simpleObject()
+	v, found := p.simpleObject(false)
 	if found != isWritten {
 		return nil
 	}
@@ -72,7 +77,7 @@ func (p *parser) rowList() ast.Expr {
 	open, base := p.advance(), len(p.rows.values)
 	for p.err == nil && p.tok.kind != tRBracket {
 		start := p.mark()
-		v, ok := p.writtenOut()
+		v, ok := p.writtenOut(true)
 		if p.err != nil {
 			return nil
 		}
@@ -106,13 +111,13 @@ func (p *parser) mixedList(open token, first []value.Value) ast.Expr {
 }
 
 // writtenOut is the value of an expression that has nothing to evaluate. Otherwise, ok is false and tokens were passed:
-// the caller goes back.
-func (p *parser) writtenOut() (v value.Value, ok bool) {
+// the caller goes back. An object is made as a row of a list where row says so.
+func (p *parser) writtenOut(row bool) (v value.Value, ok bool) {
 	start := p.mark()
 	if !p.enter() {
 		return v, false
 	}
-	v, found := p.simple()
+	v, found := p.simple(row)
 	p.leave()
 	if p.err != nil || found == isComputed {
 		return v, false
@@ -139,7 +144,7 @@ const (
 )
 
 // simple reads a value of a form that is common in data.
-func (p *parser) simple() (v value.Value, found finding) {
+func (p *parser) simple(row bool) (v value.Value, found finding) {
 	switch t := p.tok; t.kind {
 	case tString:
 		v = value.Str(p.stringText(p.advance()))
@@ -168,7 +173,7 @@ func (p *parser) simple() (v value.Value, found finding) {
 	case tLBracket:
 		return p.simpleArray()
 	case tLBrace:
-		return p.simpleObject()
+		return p.simpleObject(row)
 	default:
 		return v, isOther
 	}
@@ -178,7 +183,7 @@ func (p *parser) simple() (v value.Value, found finding) {
 func (p *parser) simpleArray() (v value.Value, found finding) {
 	open, base := p.advance(), len(p.rows.values)
 	for p.err == nil && p.tok.kind != tRBracket {
-		v, ok := p.writtenOut()
+		v, ok := p.writtenOut(false)
 		if !ok {
 			p.rows.values = p.rows.values[:base]
 			return v, isComputed
@@ -193,7 +198,7 @@ func (p *parser) simpleArray() (v value.Value, found finding) {
 }
 
 // simpleObject is an object. Sets, blocks and what has the shape of a geometry are left to others.
-func (p *parser) simpleObject() (v value.Value, found finding) {
+func (p *parser) simpleObject(row bool) (v value.Value, found finding) {
 	open, base := p.advance(), len(p.rows.fields)
 	if !p.startsObject() {
 		return v, isOther
@@ -207,7 +212,7 @@ func (p *parser) simpleObject() (v value.Value, found finding) {
 		if p.err != nil {
 			return v, isOther
 		}
-		v, ok := p.writtenOut()
+		v, ok := p.writtenOut(false)
 		if !ok {
 			p.rows.fields = p.rows.fields[:base]
 			return v, isComputed
@@ -225,6 +230,9 @@ func (p *parser) simpleObject() (v value.Value, found finding) {
 	if typed && len(p.rows.fields) == base+2 {
 		p.rows.fields = p.rows.fields[:base]
 		return v, isOther
+	}
+	if row {
+		return p.rows.takeRow(base), isWritten
 	}
 	return p.rows.takeObject(base), isWritten
 }
@@ -272,7 +280,7 @@ func (r *rows) takeValues(base int) []value.Value {
 	return out
 }
 
-// fewFields is up to how many fields takeObject puts in order one by one, which takes the square of their number.
+// fewFields is up to how many fields sorted puts in order one by one, which takes the square of their number.
 const fewFields = 32
 
 // takeObject ends the object that was begun when the stack had base fields: in the order of their names, and of equal
@@ -284,24 +292,77 @@ func (r *rows) takeObject(base int) value.Value {
 	if len(list) > fewFields {
 		return value.ObjectOf(value.NewObject(slices.Clone(list)...))
 	}
-	r.order = r.order[:0]
-	for i := range list {
-		at, same := len(r.order), false
-		for at > 0 && list[r.order[at-1]].Name >= list[i].Name {
-			if at--; list[r.order[at]].Name == list[i].Name {
-				same = true
-				break
-			}
-		}
-		if same {
-			r.order[at] = i
-		} else {
-			r.order = slices.Insert(r.order, at, i)
-		}
-	}
+	r.order = sorted(r.order[:0], list)
 	o, fields := r.objects.Make(len(r.order))
 	for i, at := range r.order {
 		fields[i] = list[at]
 	}
 	return value.ObjectOf(o)
+}
+
+// takeRow is takeObject for a row of a list: in the form in which it will be stored.
+func (r *rows) takeRow(base int) value.Value {
+	list := r.fields[base:]
+	if !r.asBefore(list) {
+		r.names = r.names[:0]
+		for i := range list {
+			r.names = append(r.names, list[i].Name)
+		}
+		r.places = sorted(r.places[:0], list)
+	}
+	o, err := r.listed.Make(list, r.places)
+	if err != nil { // it cannot be stored, which is for the statement to say
+		return r.takeObject(base)
+	}
+	r.fields = r.fields[:base]
+	return value.ObjectOf(o)
+}
+
+// asBefore reports whether the fields of a row have the names of those of the row before.
+func (r *rows) asBefore(list []value.Field) bool {
+	if len(list) != len(r.names) {
+		return false
+	}
+	for i := range list {
+		if list[i].Name != r.names[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// sorted appends the places of the fields of list in the order of their names, and of equal names that of the last one.
+func sorted(order []int, list []value.Field) []int {
+	if len(list) > fewFields {
+		return sortedMany(order, list)
+	}
+	for i := range list {
+		at, same := len(order), false
+		for at > 0 && list[order[at-1]].Name >= list[i].Name {
+			if at--; list[order[at]].Name == list[i].Name {
+				same = true
+				break
+			}
+		}
+		if same {
+			order[at] = i
+		} else {
+			order = slices.Insert(order, at, i)
+		}
+	}
+	return order
+}
+
+func sortedMany(order []int, list []value.Field) []int {
+	for i := range list {
+		order = append(order, i)
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(list[a].Name, list[b].Name) })
+	kept := order[:0]
+	for i, at := range order {
+		if i+1 == len(order) || list[order[i+1]].Name != list[at].Name {
+			kept = append(kept, at)
+		}
+	}
+	return kept
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
@@ -33,7 +34,8 @@ type Stream struct {
 	want  int    // bytes to read next
 	ahead int    // bytes to have before a statement is parsed: about what the one before took
 	line  int    // lines before text
-	col   int    // characters of the first line of text that were before it
+	col   int    // characters of the first line of text that were before it, less those of late
+	late  string // the last of them, which are not counted yet: most statements end with their line
 	left  string // what ends with the last of those, for excerpts
 	at    int    // the line of the last statement that was handed out, or does not parse
 	err   error
@@ -88,7 +90,8 @@ func (s *Stream) next() (ast.Statement, string, bool) {
 	}
 	switch {
 	case p.err != nil:
-		p.err.line, p.err.col, p.err.before = s.line, s.col, lastRunes(s.left, excerptWidth)
+		p.err.line, p.err.col = s.line, s.col+utf8.RuneCountInString(s.late)
+		p.err.before = lastRunes(s.left, excerptWidth)
 		s.err, s.at = p.failure(), s.lineOf(start)
 	case stmt == nil:
 		s.err = io.EOF
@@ -163,8 +166,8 @@ func (s *Stream) more(start int) {
 		s.err = fmt.Errorf("read statements: %w", err)
 		return
 	}
-	s.text = string(buf[:len(s.text)+n])
-	s.want = max(firstRead, len(s.text)) // twice as much each time: parsing again stays linear
+	s.text = unsafe.String(unsafe.SliceData(buf), len(s.text)+n) // nothing writes to buf any more
+	s.want = max(firstRead, len(s.text))                         // twice as much each time: parsing again stays linear
 }
 
 func (s *Stream) tooLong(start int) error {
@@ -180,10 +183,13 @@ func (s *Stream) drop(n int) {
 	gone := s.text[:n]
 	if i := strings.LastIndexByte(gone, '\n'); i >= 0 {
 		s.line += strings.Count(gone, "\n")
-		s.col, s.left = 0, ""
+		s.col, s.late, s.left = 0, "", ""
 		gone = gone[i+1:]
 	}
-	s.col += utf8.RuneCountInString(gone)
+	if gone != "" {
+		s.col += utf8.RuneCountInString(s.late)
+		s.late = gone
+	}
 	if most := excerptWidth * utf8.UTFMax; len(gone) >= most {
 		s.left = gone[len(gone)-most:]
 	} else {

@@ -29,6 +29,8 @@ type Write struct {
 	HasNone bool
 	// Given: Input holds nothing but what the caller gave. That of SET holds what was stored, too.
 	Given bool
+	// HasID: the id in After is ID.
+	HasID bool
 	// Plain: the record may not become a relation nor be one (CREATE, INSERT, UPSERT).
 	Plain bool
 	// AskFirst: a caller who may not create what was given is not told what is wrong with it.
@@ -123,6 +125,9 @@ func (g *Gate) prepare(ctx context.Context, w *Write) error {
 		return err
 	}
 	id := value.RecordOf(w.ID)
+	if w.HasID {
+		return g.fixEnds(ctx, w)
+	}
 	if got, ok := w.After.Object().Get("id"); !ok || !same(got, id) && !value.Equal(got, id) {
 		if ok && !got.IsNone() && !w.acceptsID(got) {
 			return specified(got)
@@ -320,6 +325,9 @@ func (g *Gate) remove(ctx context.Context, tb *catalog.Table, id *value.RecordID
 func HasNone(v value.Value) bool {
 	switch v.Kind() {
 	case value.KindObject:
+		if v.Object().StoredWithoutNone() {
+			return false
+		}
 		for _, f := range v.Object().Fields() {
 			if f.Value.IsNone() || HasNone(f.Value) {
 				return true
@@ -331,21 +339,41 @@ func HasNone(v value.Value) bool {
 	return false
 }
 
+// Image is what a row that is inserted gives as the image of a record of tb. Where what is defined on tb looks at its
+// fields again and again, they are read out of the bytes that the row may be in.
+func Image(tb *catalog.Table, row value.Value) value.Value {
+	row = StripNone(row)
+	again := tb.HasRules || len(tb.Indexes)+len(tb.Unready) > 1 || len(tb.Events) > 0 || len(tb.Views) > 0
+	if again && row.Object().StoredMap() != nil {
+		return value.ObjectOf(value.ObjectOfSorted(row.Object().Fields()))
+	}
+	return row
+}
+
 // StripNone removes the fields that are NONE, in objects at any depth; array elements stay. An image on its way into a
 // Write must not hold such fields, unless Write.HasNone is set.
 func StripNone(v value.Value) value.Value {
 	switch v.Kind() {
 	case value.KindObject:
-		out := v
-		for _, f := range v.Object().Fields() {
-			if k := f.Value.Kind(); k != value.KindNone && k != value.KindObject && k != value.KindArray {
-				continue
+		if v.Object().StoredWithoutNone() {
+			return v
+		}
+		var out []value.Field
+		for i, f := range v.Object().Fields() {
+			now := f.Value
+			if k := now.Kind(); k == value.KindObject || k == value.KindArray {
+				now = StripNone(now)
 			}
-			if now := StripNone(f.Value); f.Value.IsNone() || !same(now, f.Value) {
-				out = setField(out, f.Name, now)
+			if out == nil && (now.IsNone() || !same(now, f.Value)) {
+				out = append(make([]value.Field, 0, v.Object().Len()), v.Object().Fields()[:i]...)
+			}
+			if out != nil && !now.IsNone() {
+				out = append(out, value.Field{Name: f.Name, Value: now})
 			}
 		}
-		return out
+		if out != nil {
+			return value.ObjectOf(value.ObjectOfSorted(out))
+		}
 	case value.KindArray:
 		elems := v.Elems()
 		var out []value.Value

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"sync/atomic"
 )
 
@@ -172,29 +173,45 @@ func EncodeRecord(dst []byte, o *Object) ([]byte, error) {
 	if e := o.enc; e != nil && e.width > 0 && len(e.edits) == 0 {
 		return append(dst, e.rec...), nil
 	}
-	n := o.Len()
 	var few [64]uint32
 	at := few[:0]
-	if n > len(few) {
-		at = make([]uint32, 0, n)
+	if o.Len() > len(few) {
+		at = make([]uint32, 0, o.Len())
 	}
-	// Room for a head of two-byte offsets; it is moved when the map turns out to need another.
-	start := len(dst)
-	dst = append(dst, make([]byte, 1+2*(n+1))...)
-	mapStart := len(dst)
-	special := false
-	e := newEncoder()
-	e.special = &special
-	dst, at, err := e.entries(dst, o, at)
+	r := beginRecord(dst, o.Len())
+	dst, at, err := r.encoder.entries(r.dst, o, at)
 	if err != nil {
 		return dst, err
 	}
+	return r.end(dst, at)
+}
+
+// recordEncoder encodes a stored record: beginRecord, the map by encoder, end.
+type recordEncoder struct {
+	encoder
+	dst     []byte // what the map is appended to
+	start   int    // of the record in dst
+	special bool
+}
+
+// beginRecord begins a record of n fields. It makes room for a head of two-byte offsets; end moves the map when that
+// turns out to need another.
+func beginRecord(dst []byte, n int) *recordEncoder {
+	r := &recordEncoder{encoder: newEncoder(), start: len(dst)}
+	r.encoder.special = &r.special
+	r.dst = slices.Grow(dst, 1+2*(n+1))[:len(dst)+1+2*(n+1)]
+	return r
+}
+
+// end makes the head, given dst with the map, and where each of its entries starts there.
+func (r *recordEncoder) end(dst []byte, at []uint32) ([]byte, error) {
+	start, mapStart := r.start, len(r.dst)
 	size := len(dst) - mapStart
 	if size > maxRecord {
 		return dst, fmt.Errorf("record of %d bytes is too large", size)
 	}
 	code := widthCode(size)
-	head := 1 + (n+1)<<code
+	head := 1 + (len(at)+1)<<code
 	if shift := start + head - mapStart; shift > 0 {
 		dst = append(dst, make([]byte, shift)...)
 		copy(dst[start+head:], dst[mapStart:mapStart+size])
@@ -203,11 +220,11 @@ func EncodeRecord(dst []byte, o *Object) ([]byte, error) {
 		dst = dst[:start+head+size]
 	}
 	dst[start] = recordFormat | byte(code)
-	if special {
+	if r.special {
 		dst[start] |= recordSpecial
 	}
 	table := dst[start+1 : start+head]
-	putOffset(table, code, 0, uint32(n))
+	putOffset(table, code, 0, uint32(len(at)))
 	for i, p := range at {
 		putOffset(table, code, i+1, p-uint32(mapStart))
 	}

@@ -1,5 +1,17 @@
 package value
 
+import "bytes"
+
+// storedNone is how NONE is stored.
+var storedNone = []byte{majorTag | tagNone, cborNull}
+
+// StoredWithoutNone reports whether the object is in stored bytes that hold no NONE, which is seen without decoding
+// them. It may be false for others that hold none.
+func (o *Object) StoredWithoutNone() bool {
+	b := o.StoredMap()
+	return b != nil && !bytes.Contains(b, storedNone)
+}
+
 // StoredMap is the object in its stored form, from its own head on: canonical CBOR with the tags of the protocol, and
 // tag 60 for a regex. It is for encoders of other forms, which read the bytes themselves. nil where the object is not
 // in stored bytes, or was changed since. The bytes are read-only.
