@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/auth"
@@ -106,5 +107,36 @@ func TestIDsOfIndexes(t *testing.T) {
 				t.Errorf("%s, %s: got %s, want %s", who, q, got, want)
 			}
 		}
+	}
+}
+
+// TestBestOfFilteredSearches: the best few of what a search finds and a condition lets through are the same, whether the
+// index gives the best first and is asked for more of them again and again, or all are sorted. Words are repeated, in the
+// texts and in the query, and many scores are equal.
+func TestBestOfFilteredSearches(t *testing.T) {
+	e := openQuiet(t)
+	s := owner(t, e)
+	run(t, s, `DEFINE ANALYZER words TOKENIZERS blank FILTERS lowercase; DEFINE TABLE d; DEFINE TABLE empty;
+		DEFINE INDEX dt ON d FIELDS body FULLTEXT ANALYZER words BM25; DEFINE INDEX et ON empty FIELDS body FULLTEXT ANALYZER words BM25;
+		FOR $i IN 0..900 { CREATE type::record('d', $i) SET n = $i, body = string::repeat('red ', 1 + $i % 5) + string::repeat('old ', $i % 3) +
+			(IF $i % 7 = 0 { 'red fish ' } ELSE { 'fish red ' }) + (IF $i % 90 = 3 { 'rare' } ELSE { 'common' }) };
+		UPDATE d:1..20 SET body = 'blue fish'; DELETE d:800..820; CREATE empty:1 SET body = ''`)
+	slow, stop := e.WithRulesOff(plan.BestScores)
+	t.Cleanup(stop)
+	plain := owner(t, slow)
+	for _, table := range []string{"d", "empty"} {
+		for _, query := range []string{"red fish", "red red fish", "fish", "rare", "old rare fish", "nothing", "red nothing"} {
+			for _, filter := range []string{"body CONTAINS 'red fish'", "body CONTAINS ' red red fish '", "n % 40 = 7", "n < 0", "n >= 0"} {
+				for _, limit := range []int{1, 3, 10, 200} {
+					q := fmt.Sprintf("SELECT id, search::score(1) AS s FROM %s WHERE body @1@ '%s' AND %s ORDER BY s DESC LIMIT %d", table, query, filter, limit)
+					if got, want := texts(run(t, s, q)), texts(run(t, plain, q)); got != want {
+						t.Errorf("%s: got %s, want %s", q, got, want)
+					}
+				}
+			}
+		}
+	}
+	if got := texts(run(t, s, "SELECT VALUE id FROM d WHERE body @1@ 'red fish' AND body CONTAINS 'red red fish rare' LIMIT 3")); got == "[]" {
+		t.Error("no phrase is found at all")
 	}
 }

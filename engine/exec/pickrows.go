@@ -235,35 +235,35 @@ func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, w
 
 // explainSearch is how records are found by id or by indexes.
 func explainSearch(found rows, table value.Field) []value.Value {
-	plan := func(fields ...value.Field) value.Value {
+	iterate := func(fields ...value.Field) value.Value {
 		return operation("Iterate Index", value.Field{Name: "plan", Value: object(fields...)}, table)
 	}
 	switch s := found.(type) {
 	case *recordRows:
 		return []value.Value{operation("Iterate Record", value.Field{Name: "record", Value: value.RecordOf(s.id)})}
 	case *unionIndexRows:
-		return explainUnion(s.parts, table, plan)
+		return explainUnion(s.parts, table, iterate)
 	case *unionRows:
-		return explainUnion(s.parts, table, plan)
+		return explainUnion(s.parts, table, iterate)
 	case *textRows:
-		return []value.Value{plan(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
-			value.Field{Name: "operator", Value: value.Str(matchText(s.m.x))}, value.Field{Name: "value",
+		return []value.Value{iterate(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
+			value.Field{Name: "operator", Value: value.Str(plan.MatchText(s.m.x))}, value.Field{Name: "value",
 				Value: value.Str(s.m.text)})}
 	case *knnScanRows:
-		return []value.Value{plan(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
+		return []value.Value{iterate(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
 			value.Field{Name: "operator", Value: value.Str(fmt.Sprintf("<|%d,%d|>", s.knn.KNN.K, s.knn.KNN.EF))},
 			value.Field{Name: "value", Value: s.k.query})}
 	case *indexRows:
 		name := value.Field{Name: "index", Value: value.Str(s.ix.Name)}
 		if s.access.From.Kind == value.Unbounded && s.access.To.Kind == value.Unbounded {
-			return []value.Value{plan(name, value.Field{Name: "operator", Value: value.Str("=")},
+			return []value.Value{iterate(name, value.Field{Name: "operator", Value: value.Str("=")},
 				value.Field{Name: "value", Value: accessValue(s.access.Lead)})}
 		}
 		bound := func(b value.Bound) value.Value {
 			return object(value.Field{Name: "inclusive", Value: value.Bool(b.Kind == value.Included)},
 				value.Field{Name: "value", Value: b.Value})
 		}
-		return []value.Value{plan(name, value.Field{Name: "direction", Value: value.Str("forward")},
+		return []value.Value{iterate(name, value.Field{Name: "direction", Value: value.Str("forward")},
 			value.Field{Name: "from", Value: bound(s.access.From)}, value.Field{Name: "to", Value: bound(s.access.To)})}
 	}
 	return nil

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -128,8 +127,14 @@ func (s *textRows) step() (uint64, bool, error) {
 		if int64(len(s.hits)) < s.asked {
 			return 0, false, nil
 		}
-		// Some of the hits were hidden or did not hold: ask for more of them.
-		s.asked = max(s.best, 4*s.asked)
+		// Some of the hits were hidden or did not hold: ask for more of them. Where some may not hold, as with a phrase
+		// behind a search for its words, a few more cost less at once than another search.
+		if s.asked *= askMore; s.asked == 0 {
+			s.asked = s.best
+			if s.filter != nil {
+				s.asked *= askMore
+			}
+		}
 		search, err := s.x.Search(s.m.q)
 		if err != nil {
 			return 0, false, err
@@ -166,6 +171,9 @@ func (s *textRows) explain(ctx context.Context) *plan.Node {
 	return s.filter.filtered(ctx, n, s.n)
 }
 
+// askMore is how many times as many hits are asked for where those before were not enough.
+const askMore = 8
+
 // maxBest is how many rows may be wanted by score: more are sorted.
 const maxBest = 10_000
 
@@ -201,17 +209,4 @@ func bestWanted(s *ast.Select, lim window, m *matcher) int64 {
 		return 0
 	}
 	return 0
-}
-
-// matchText is a MATCHES operator as it is written.
-func matchText(x *ast.Binary) string {
-	switch {
-	case x.Match == nil || !x.Match.HasRef && x.Match.Op == "":
-		return "@@"
-	case !x.Match.HasRef:
-		return "@" + x.Match.Op + "@"
-	case x.Match.Op == "":
-		return fmt.Sprintf("@%d@", x.Match.Ref)
-	}
-	return fmt.Sprintf("@%d,%s@", x.Match.Ref, x.Match.Op)
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
@@ -84,4 +85,17 @@ func anyMatches(branches []ast.Expr) bool {
 		}
 	}
 	return false
+}
+
+// MatchText is a MATCHES operator as it is written.
+func MatchText(x *ast.Binary) string {
+	switch {
+	case x.Match == nil || !x.Match.HasRef && x.Match.Op == "":
+		return "@@"
+	case !x.Match.HasRef:
+		return "@" + x.Match.Op + "@"
+	case x.Match.Op == "":
+		return fmt.Sprintf("@%d@", x.Match.Ref)
+	}
+	return fmt.Sprintf("@%d,%s@", x.Match.Ref, x.Match.Op)
 }

@@ -31,7 +31,7 @@ func (s *Search) Top(k int) ([]Hit, error) {
 	}
 	hits := []Hit(t.hits)
 	slices.SortFunc(hits, func(a, b Hit) int {
-		if hits := (hitHeap{a, b}); hits.Less(0, 1) {
+		if a.worse(&b) {
 			return 1
 		}
 		return -1
@@ -39,18 +39,18 @@ func (s *Search) Top(k int) ([]Hit, error) {
 	return hits, nil
 }
 
+// worse reports whether a hit stands behind another.
+func (h *Hit) worse(than *Hit) bool {
+	return h.Score < than.Score || h.Score == than.Score && h.Doc > than.Doc
+}
+
 // hitHeap has the worst hit first.
 type hitHeap []Hit
 
-func (h hitHeap) Len() int { return len(h) }
-func (h hitHeap) Less(i, j int) bool {
-	if h[i].Score != h[j].Score {
-		return h[i].Score < h[j].Score
-	}
-	return h[i].Doc > h[j].Doc
-}
-func (h hitHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *hitHeap) Push(x any)   { *h = append(*h, x.(Hit)) }
+func (h hitHeap) Len() int           { return len(h) }
+func (h hitHeap) Less(i, j int) bool { return h[i].worse(&h[j]) }
+func (h hitHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *hitHeap) Push(x any)        { *h = append(*h, x.(Hit)) }
 func (h *hitHeap) Pop() any {
 	old := *h
 	x := old[len(old)-1]
