@@ -15,11 +15,13 @@ import (
 func newBackupCmd(s *streams) *cobra.Command {
 	var f connectFlags
 	var compress bool
+	var tls engine.ClusterTLS
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Save a whole store: all namespaces, users and indexes",
 		Long: `Writes all of a store, as it is at one moment, to FILE (- is standard output). A running server is asked over HTTP,
-by an owner at root level, and serves others meanwhile; a store that is not open is named with --endpoint bolt://PATH.
+by an owner at root level, and serves others meanwhile; a store that is not open is named with --endpoint bolt://PATH,
+and one on a TiKV cluster, open or not, with --endpoint tikv://HOST:PORT[,HOST:PORT…][/PREFIX].
 Every block carries a checksum; the file appears only when it is whole and verified.
 
 Exit status 5: there is no such store, or no such directory for FILE. 6: the store is open in another process. 7: it is
@@ -29,15 +31,17 @@ damaged, or no store.`,
   nacre backup - | ssh vault 'cat > monday.backup'`,
 		Args: exactArgs(1, "a file, or - for standard output"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return runBackup(cmd.Context(), s, &f, compress, args[0])
+			return runBackup(cmd.Context(), s, &f, tls, compress, args[0])
 		},
 	}
 	addConnectFlags(cmd, &f, "endpoint", "username", "password", "password-file", "token")
+	addClusterFlags(cmd, &tls)
 	cmd.Flags().BoolVar(&compress, "compress", false, "pack the blocks (zstd)")
 	return cmd
 }
 
-func runBackup(ctx context.Context, s *streams, f *connectFlags, compress bool, path string) error {
+func runBackup(ctx context.Context, s *streams, f *connectFlags, tls engine.ClusterTLS, compress bool,
+	path string) error {
 	if path == "-" && s.outTTY {
 		return usagef("a backup is not for a terminal: name a file, or a pipe")
 	}
@@ -47,7 +51,10 @@ func runBackup(ctx context.Context, s *streams, f *connectFlags, compress bool, 
 	}
 	p := newStages(s)
 	var m *physical.Manifest
-	if f.embedded() {
+	if engine.OnCluster(f.endpoint) {
+		m, err = engine.BackupCluster(ctx, f.endpoint, tls, out,
+			physical.BackupOptions{Compress: compress, Product: s.build.Version, Progress: p.tell})
+	} else if f.embedded() {
 		m, err = backupFiles(ctx, s, f.endpoint, compress, out, p.tell)
 	} else {
 		m, err = backupServer(ctx, f, compress, out, p.tell)

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -12,6 +15,7 @@ import (
 
 func newRestoreCmd(s *streams) *cobra.Command {
 	var dryRun, replace bool
+	var tls engine.ClusterTLS
 	cmd := &cobra.Command{
 		Use:   "restore FILE [STORE]",
 		Short: "Make a store out of a backup",
@@ -19,11 +23,16 @@ func newRestoreCmd(s *streams) *cobra.Command {
 it. The store appears only when it is whole. What is at STORE already is never touched without --replace, and with it
 only once the new store is complete.
 
+STORE may also be a prefix of a TiKV cluster, tikv://HOST:PORT[,HOST:PORT…][/PREFIX], under which there is nothing and
+which no server serves. It is written in transactions of 4 MiB, then read again and compared. Until that is done no server
+serves the prefix, also when the restore is interrupted; begin it again then, which removes what is there.
+
 Exit status 5: no such file. 6: there is something at STORE, or it is in use; with --replace: something that is no store.
 7: the backup is damaged.`,
 		Example: `  nacre restore --dry-run monday.backup
   nacre restore monday.backup bolt://nacre.db
-  ssh vault 'cat monday.backup' | nacre restore - nacre.db --replace`,
+  ssh vault 'cat monday.backup' | nacre restore - nacre.db --replace
+  nacre restore monday.backup tikv://pd1:2379,pd2:2379,pd3:2379/shop`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 2 || len(args) == 1 && dryRun {
 				return nil
@@ -34,11 +43,18 @@ Exit status 5: no such file. 6: there is something at STORE, or it is in use; wi
 			if dryRun {
 				return runVerify(cmd.Context(), s, args[0])
 			}
+			if engine.OnCluster(args[1]) {
+				if replace {
+					return usagef("--replace is for stores in files: choose another prefix")
+				}
+				return runRestoreCluster(cmd.Context(), s, args[0], args[1], tls)
+			}
 			return runRestore(cmd.Context(), s, args[0], args[1], replace)
 		},
 	}
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only verify the backup")
 	cmd.Flags().BoolVar(&replace, "replace", false, "put the new store in the place of an existing one")
+	addClusterFlags(cmd, &tls)
 	return cmd
 }
 
@@ -95,4 +111,63 @@ func restore(ctx context.Context, s *streams, file, path string,
 		return physical.Restore(ctx, file, path, opt)
 	}
 	return physical.RestoreStream(ctx, plain, path, opt)
+}
+
+// addClusterFlags gives cmd the flags for TLS to a cluster.
+func addClusterFlags(cmd *cobra.Command, tls *engine.ClusterTLS) {
+	for _, f := range []struct {
+		flag, env, help string
+		at              *string
+	}{
+		{"kvs-ca", "KVS_CA", "certificate file (PEM) of the authority that knows the cluster of tikv://", &tls.CA},
+		{"kvs-crt", "KVS_CRT", "certificate file (PEM) to show to the cluster of tikv://", &tls.Cert},
+		{"kvs-key", "KVS_KEY", "private key file (PEM) of --kvs-crt", &tls.Key},
+	} {
+		value, _ := fromEnv(f.env)
+		cmd.Flags().StringVar(f.at, f.flag, value, f.help)
+		cmd.Flags().Lookup(f.flag).DefValue = ""
+		variable(cmd.Flags(), f.flag, envPrefixes[0]+f.env)
+	}
+}
+
+func runRestoreCluster(ctx context.Context, s *streams, file, dsn string, tls engine.ClusterTLS) error {
+	p := newStages(s)
+	m, err := restoreCluster(ctx, s, file, dsn, tls, p.tell)
+	p.stop()
+	if err != nil {
+		return physicalError(err)
+	}
+	fmt.Fprintf(s.err, "restored %s, in %v\n", manifestText(m), p.took())
+	return nil
+}
+
+// restoreCluster reads a plain file twice; standard input and packed files are copied to one meanwhile.
+func restoreCluster(ctx context.Context, s *streams, file, dsn string, tls engine.ClusterTLS,
+	progress physical.Progress) (m *physical.Manifest, err error) {
+	in, _, err := openInput(s, file)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	plain, err := unpack(file, in)
+	if err != nil {
+		return nil, err
+	}
+	defer plain.Close()
+	var f *os.File
+	if _, packed := plain.(unpacked); !packed && file != "-" {
+		if f, err = os.Open(file); err != nil {
+			return nil, err
+		}
+	} else {
+		if f, err = os.CreateTemp("", "nacre-restore-*"); err != nil {
+			return nil, err
+		}
+		defer os.Remove(f.Name())
+		if _, err := io.Copy(f, plain); err != nil {
+			return nil, errors.Join(err, f.Close())
+		}
+	}
+	defer f.Close()
+	return engine.RestoreCluster(ctx, dsn, tls, f, progress)
 }

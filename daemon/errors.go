@@ -51,6 +51,9 @@ func openError(path string, err error) error {
 		if strings.HasPrefix(path, "tikv:") {
 			e.Text = fmt.Sprintf("the prefix of %s is served by a version of nacre that shares it by other rules: stop that one, or choose another prefix", path)
 		}
+	case errors.Is(err, engine.ErrUnfinished):
+		e.Reason = StoreLocked
+		e.Text = fmt.Sprintf("a restore into %s is under way, or was interrupted: let it come to its end, or begin it again with 'nacre restore'", path)
 	case errors.Is(err, engine.ErrUnavailable):
 		e.Text = fmt.Sprintf("the cluster of %s does not answer: check the addresses of its placement drivers and --kvs-ca, --kvs-crt, --kvs-key (%v)", path, err)
 	case errors.Is(err, engine.ErrNewer):

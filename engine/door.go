@@ -26,11 +26,13 @@ type (
 
 // The reasons why a store cannot be opened or written, see package kv.
 var (
-	ErrLocked  = kv.ErrLocked
-	ErrNewer   = kv.ErrNewer
-	ErrCorrupt = kv.ErrCorrupt
-	ErrNoSpace = kv.ErrNoSpace
-	ErrFormat  = kv.ErrFormat
+	ErrLocked = kv.ErrLocked
+	// ErrUnfinished: a restore into the store was interrupted, or is under way.
+	ErrUnfinished = kv.ErrUnfinished
+	ErrNewer      = kv.ErrNewer
+	ErrCorrupt    = kv.ErrCorrupt
+	ErrNoSpace    = kv.ErrNoSpace
+	ErrFormat     = kv.ErrFormat
 
 	ErrUnavailable = kv.ErrUnavailable
 )

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -47,6 +49,48 @@ func StorePath(dsn string) (string, error) {
 		return "", fmt.Errorf("store address %q: a %s store has no files", dsn, d.Kind)
 	}
 	return d.Path, nil
+}
+
+// OnCluster reports whether dsn names a store on a cluster.
+func OnCluster(dsn string) bool {
+	d, err := kv.ParseDSN(dsn)
+	return err == nil && d.Kind == "tikv"
+}
+
+// RestoreCluster makes the backup f the store under an empty prefix of a cluster, tikv://…. Errors: those of
+// physical.Verify, fs.ErrExist where there is data, kv.ErrLocked where servers or another restore use the prefix.
+// After an error while it was written no server serves the prefix, and another restore begins anew.
+func RestoreCluster(ctx context.Context, dsn string, tls ClusterTLS, f io.ReadSeeker,
+	progress physical.Progress) (*physical.Manifest, error) {
+	d, err := kv.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	return physical.RestoreInto(ctx, f, func(m *physical.Manifest) (physical.Builder, error) {
+		if m.Classes["history"].Keys > 0 {
+			return nil, errors.New("the backup is of a store that keeps versions, which one on a cluster does not")
+		}
+		return buildCluster(ctx, d, Options{Cluster: tls}, kv.Version(m.Version))
+	}, progress)
+}
+
+// BackupCluster is a backup of what stands under a prefix of a cluster at one timestamp, without a server. Errors
+// besides: fs.ErrNotExist where there is nothing.
+func BackupCluster(ctx context.Context, dsn string, tls ClusterTLS, w io.Writer,
+	opt physical.BackupOptions) (*physical.Manifest, error) {
+	d, err := kv.ParseDSN(dsn)
+	if err != nil {
+		return nil, err
+	}
+	st, err := openCluster(ctx, d, Options{Cluster: tls})
+	if err != nil {
+		return nil, err
+	}
+	m, err := physical.Backup(ctx, st, w, opt)
+	if err == nil && m.Keys == 0 {
+		err = fmt.Errorf("there is nothing under the prefix: %w", fs.ErrNotExist)
+	}
+	return m, errors.Join(err, st.Close())
 }
 
 // Check looks at all of the store at path, which must not be open, and changes nothing. What is

@@ -283,8 +283,10 @@ var (
 	ErrNoSpace  = errors.New("no space left on the device")
 	ErrClosed   = errors.New("store is closed")
 	ErrLocked   = errors.New("store is in use by another process")
-	ErrFormat   = errors.New("not a nacre store")
-	ErrCorrupt  = errors.New("stored data fails its checksum")
+	// ErrUnfinished: a restore into the store was interrupted, or is under way.
+	ErrUnfinished = errors.New("a restore into the store has not come to its end")
+	ErrFormat     = errors.New("not a nacre store")
+	ErrCorrupt    = errors.New("stored data fails its checksum")
 	// ErrNewer is an ErrFormat: a store of ours, in a format that only later versions know.
 	ErrNewer error = newerFormat{}
 	// ErrUndetermined is a commit that may or may not have happened: never retried.

@@ -136,6 +136,46 @@ func load(ctx context.Context, f io.Reader, path string, size uint64, want *Mani
 	if err != nil {
 		return err
 	}
+	if err := pour(ctx, f, b, size, want, progress); err != nil {
+		return errors.Join(err, os.RemoveAll(path))
+	}
+	return nil
+}
+
+// Builder makes a store of keys in ascending order.
+type Builder interface {
+	Put(key, value []byte) error
+	Finish(version kv.Version) error // makes the store durable, and closes the builder
+	Abort() error                    // closes the builder instead
+}
+
+// RestoreInto gives what is in the backup f to the builder that open makes. All of the backup is verified before, and
+// again while it is read for writing. Errors: those of Verify and of the builder.
+func RestoreInto(ctx context.Context, f io.ReadSeeker, open func(*Manifest) (Builder, error),
+	progress Progress) (*Manifest, error) {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	m, err := verify(ctx, f, uint64(size), progress)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	b, err := open(m)
+	if err != nil {
+		return nil, err
+	}
+	return m, pour(ctx, f, b, uint64(size), m, progress)
+}
+
+// pour puts a backup whose manifest is want into b, and finishes or aborts it.
+func pour(ctx context.Context, f io.Reader, b Builder, size uint64, want *Manifest, progress Progress) error {
 	rd := newReader(f)
 	defer rd.close()
 	watch := rd.watch(ctx, "restore", size, progress)
@@ -152,7 +192,7 @@ func load(ctx context.Context, f io.Reader, path string, size uint64, want *Mani
 		return errors.Join(err, b.Abort())
 	}
 	if err := b.Finish(kv.Version(got.Version)); err != nil {
-		return errors.Join(err, os.RemoveAll(path))
+		return err
 	}
 	progress.tell("restore", got.Keys, got.Bytes, got.Bytes)
 	return nil

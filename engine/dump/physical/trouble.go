@@ -26,7 +26,7 @@ const (
 // TroubleOf sorts err.
 func TroubleOf(err error) Trouble {
 	switch {
-	case errors.Is(err, kv.ErrLocked):
+	case errors.Is(err, kv.ErrLocked), errors.Is(err, kv.ErrUnfinished):
 		return InUse
 	case errors.Is(err, ErrBackup):
 		return NoBackup

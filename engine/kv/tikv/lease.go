@@ -44,15 +44,19 @@ const (
 // holder is the value at the key of a lease.
 type holder struct {
 	ID    string `json:"id"`
-	Until int64  `json:"until"` // milliseconds since 1970, by the clock of the cluster
+	Until int64  `json:"until"`           // milliseconds since 1970, by the clock of the cluster
+	Alive int64  `json:"alive,omitempty"` // of a Builder: until when no other one takes its place
 }
+
+// leaseKey is the key of the lease of a prefix.
+func leaseKey(prefix string) []byte { return append([]byte("nacre-lease/"+prefix), 0) }
 
 // take takes the lease, or a part in it, and keeps it until drop. It waits for the end of that of a process with
 // other rules which does not renew it any more; a renewal that was on its way when that process was killed may still
-// arrive. Errors: kv.ErrLocked for one that is alive.
+// arrive. Errors: kv.ErrLocked for one that is alive, kv.ErrUnfinished for a restore, alive or not.
 func (l *lease) take(ctx context.Context, s *Store) error {
 	l.store, l.began, l.quit = s, time.Now(), make(chan struct{})
-	l.key = append([]byte("nacre-lease/"+s.opt.Prefix), 0)
+	l.key = leaseKey(s.opt.Prefix)
 	var last holder
 	for renewals := -1; ; {
 		other, err := l.renew(ctx)
@@ -96,6 +100,9 @@ func (l *lease) renew(ctx context.Context) (other holder, err error) {
 		}
 	}
 	now := oracle.ExtractPhysical(tx.StartTS())
+	if other.restores() {
+		return other, kv.ErrUnfinished
+	}
 	if other.ID != together && other.Until > now {
 		return other, fmt.Errorf("the prefix is served by another version: %w", kv.ErrLocked)
 	}
@@ -132,9 +139,9 @@ func (l *lease) keep() {
 		case err == nil, l.store.ctx.Err() != nil:
 		case errors.Is(err, kv.ErrConflict): // another process has renewed it at the same time
 			pause = leaseAgain
-		case errors.Is(err, kv.ErrLocked):
+		case errors.Is(err, kv.ErrLocked), errors.Is(err, kv.ErrUnfinished):
 			l.until.Store(0)
-			l.store.opt.Log.Error("another version serves the prefix: this server commits nothing", "err", err)
+			l.store.opt.Log.Error("another program has taken the prefix: this server commits nothing", "err", err)
 		default:
 			pause = leaseAgain
 			l.store.opt.Log.Warn("the lease of the prefix could not be renewed", "err", err)
