@@ -438,3 +438,61 @@ func TestTermsOfAllDocuments(t *testing.T) {
 	put(7, "of red")
 	same("one lacks one of them")
 }
+
+// TestQueriesOfManyTerms: windows are smaller for many terms; what is found is the same.
+func TestQueriesOfManyTerms(t *testing.T) {
+	b, plain := newBench(t), &naive{texts: map[int]string{}}
+	build := b.x.Build(&b.numbers)
+	w := newWords(3)
+	for id := range 400 {
+		text := w.text(w.r.IntN(200)) + "every"
+		plain.put(id, text)
+		b.check(build.Add(value.Int(int64(id)), NewDocument(&b.s, b.a, []string{text})))
+	}
+	b.check(build.Finish())
+	for id := 390; id < 410; id++ { // beside the blocks
+		plain.put(id, "every w1 w1 w2")
+		b.put(id, "every w1 w1 w2")
+	}
+	for _, terms := range []int{64, 300, 700} {
+		query := "every "
+		for i := range terms {
+			query += fmt.Sprintf("w%d ", i)
+		}
+		for _, any := range []bool{false, true} {
+			want := plain.found(query, any)
+			if got := b.found(query, any); !slices.Equal(got, want) {
+				t.Errorf("%d terms, any=%v: got %d matches, want %d", terms, any, len(got), len(want))
+			}
+			best(want)
+			if got := b.top(query, any, 10); !slices.Equal(got, want[:min(10, len(want))]) {
+				t.Errorf("%d terms, any=%v: got %v, want %v", terms, any, got, want[:min(10, len(want))])
+			}
+		}
+	}
+}
+
+// TestHugeDocuments: one with a single word half a million times, and one of a hundred thousand different words.
+func TestHugeDocuments(t *testing.T) {
+	b := newBench(t)
+	var different strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&different, "v%d ", i)
+	}
+	b.put(1, strings.Repeat("a ", 500_000))
+	b.put(2, different.String()+"a")
+	b.put(3, "")
+	for query, want := range map[string][]int{"a": {1, 2}, "a v99999": {2}, "v7 v70000 v5": {2}, "v100000": nil} {
+		var got []int
+		for _, h := range b.found(query, false) {
+			got = append(got, h.id)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q finds %v, want %v", query, got, want)
+		}
+	}
+	b.check(b.x.Remove(value.Int(2)))
+	if got := b.found("v70000", false); len(got) != 0 {
+		t.Errorf("what is removed is found: %v", got)
+	}
+}
