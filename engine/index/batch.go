@@ -36,10 +36,10 @@ func NewBatch(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index, records int) *Ba
 	return &Batch{tx: tx, tb: tb, ix: ix, entries: make([]gathered, 0, records)}
 }
 
-// Add takes the entries of a record in. It may have them already.
-func (b *Batch) Add(id *value.RecordID, values []value.Value) error {
+// Add takes the entries of a record in, whose id has a key as key.AppendRecordKey makes it. It may have them already.
+func (b *Batch) Add(id []byte, values []value.Value) error {
 	s := b.tb.Scope
-	e := entries{ns: s.NS, db: s.DB, tb: b.tb.ID, ix: b.ix, id: id.Key, unique: b.ix.Unique(), room: b.take,
+	e := entries{ns: s.NS, db: s.DB, tb: b.tb.ID, ix: b.ix, stored: id, unique: b.ix.Unique(), room: b.take,
 		f: b.gather}
 	return e.all(values)
 }

@@ -29,6 +29,7 @@ type entries struct {
 	ns, db, tb uint32
 	ix         *catalog.Index
 	id         value.Value
+	stored     []byte // the key of the record as AppendRecordKey makes it, in place of id
 	unique     bool
 	room       func() []byte // what keys are appended to; optional
 	f          func(k, stored []byte) error
@@ -41,8 +42,17 @@ func (e *entries) emit(values []value.Value, owned bool, mark []byte) error {
 	if e.room != nil {
 		dst = e.room()
 	}
+	dst = key.IndexUnique(dst, e.ns, e.db, e.tb, e.ix.ID, values)
 	if owned && !exempt(e.ix, values) {
-		return e.f(key.IndexUnique(dst, e.ns, e.db, e.tb, e.ix.ID, values), key.AppendRecordKey(mark, e.id))
+		return e.f(dst, e.appendID(mark))
 	}
-	return e.f(key.Index(dst, e.ns, e.db, e.tb, e.ix.ID, values, e.id), mark)
+	return e.f(e.appendID(dst), mark)
+}
+
+// appendID appends the key of the record.
+func (e *entries) appendID(dst []byte) []byte {
+	if e.stored != nil {
+		return append(dst, e.stored...)
+	}
+	return key.AppendRecordKey(dst, e.id)
 }

@@ -55,6 +55,15 @@ func DecodeRecord(k []byte) (value.Value, error) {
 	return lastRecordKey(k, ClassRecord)
 }
 
+// RecordPart is the part of a key made by Record that AppendRecordKey has made.
+func RecordPart(k []byte) ([]byte, error) {
+	n := SpaceLen(k)
+	if n == 0 || n == len(k) || Class(k[0]) != ClassRecord {
+		return nil, ErrMalformed
+	}
+	return k[n:], nil
+}
+
 // lastRecordKey reads the record key that is all of k after its space.
 func lastRecordKey(k []byte, c Class) (value.Value, error) {
 	n := SpaceLen(k)

@@ -54,7 +54,7 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 				next = bytes.Clone(p.Key)
 				break
 			}
-			if err := addStored(tb, p, a.add); err != nil {
+			if err := a.add(p); err != nil {
 				return nil, 0, err
 			}
 			n++
@@ -79,17 +79,48 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 // partAhead is how many records BuildPart reads together.
 const partAhead = 64
 
-// addStored hands a stored record to add.
-func addStored(tb *catalog.Table, p kv.Pair, add func(*value.RecordID, value.Value) error) error {
-	k, err := key.DecodeRecord(p.Key)
+// decoded gives what hands a stored record of a table to add.
+func decoded(tb *catalog.Table, add func(*value.RecordID, value.Value) error) func(kv.Pair) error {
+	return func(p kv.Pair) error {
+		k, err := key.DecodeRecord(p.Key)
+		if err != nil {
+			return fmt.Errorf("read a record key of %s: %w", tb.Name, err)
+		}
+		doc, err := decode(p.Value)
+		if err != nil {
+			return err
+		}
+		return add(&value.RecordID{Table: tb.Name, Key: k}, doc)
+	}
+}
+
+// addKept adds a stored record to a batch: its key goes into the entries as it is, and fields that are indexed are read
+// without the others.
+func (g *Gate) addKept(ctx context.Context, tb *catalog.Table, ix *catalog.Index, b *index.Batch, p kv.Pair) error {
+	id, err := key.RecordPart(p.Key)
 	if err != nil {
 		return fmt.Errorf("read a record key of %s: %w", tb.Name, err)
 	}
-	doc, err := decode(p.Value)
-	if err != nil {
-		return err
+	vs := g.vals[1][:0]
+	for _, path := range ix.Paths {
+		if len(path) != 1 || path[0].All {
+			doc, err := decode(p.Value)
+			if err != nil {
+				return err
+			}
+			if vs, err = g.indexed(ctx, 1, ix, doc); err != nil {
+				return err
+			}
+			return b.Add(id, vs)
+		}
+		v, _, err := value.RecordField(p.Value, path[0].Name)
+		if err != nil {
+			return fmt.Errorf("read a record: %w", err)
+		}
+		vs = append(vs, v)
 	}
-	return add(&value.RecordID{Table: tb.Name, Key: k}, doc)
+	g.vals[1] = vs[:0]
+	return b.Add(id, vs)
 }
 
 // errNoPlace says that a unique index has no place for one of the records of a part.
@@ -110,7 +141,7 @@ func (g *Gate) addOneByOne(ctx context.Context, tb *catalog.Table, ix *catalog.I
 
 // adder adds records to an index of some kind.
 type adder struct {
-	add    func(*value.RecordID, value.Value) error
+	add    func(kv.Pair) error             // a stored record
 	finish func(all bool) error            // after the last record of a part; all: the part had none, so all are there
 	key    func(record value.Value) []byte // what add reads for a record; nil: nothing
 }
@@ -137,7 +168,8 @@ func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, 
 	switch {
 	case ix.Define.Kind == ast.IndexFullText:
 		t := &textAdder{g: g, ix: ix, b: fulltext.Open(g.Tx, tb, ix).Extend(&g.Texts.Numbers)}
-		return &adder{add: func(id *value.RecordID, doc value.Value) error { return t.add(ctx, id, doc) },
+		add := func(id *value.RecordID, doc value.Value) error { return t.add(ctx, id, doc) }
+		return &adder{add: decoded(tb, add),
 			finish: t.b.FinishPart, key: t.b.Key}, nil
 	case ix.Define.Vector != nil:
 		x, add, err := g.vectorAdder(ctx, tb, ix)
@@ -147,17 +179,11 @@ func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, 
 			}
 			return nil
 		}
-		return &adder{add: add, finish: finish, key: x.Key}, err
+		return &adder{add: decoded(tb, add), finish: finish, key: x.Key}, err
 	case index.Kept(ix):
 		b := index.NewBatch(g.Tx, tb, ix, int(limit.Records))
 		b.Among = limit.Again
-		add := func(id *value.RecordID, doc value.Value) error {
-			vs, err := g.indexed(ctx, 1, ix, doc)
-			if err != nil {
-				return err
-			}
-			return b.Add(id, vs)
-		}
+		add := func(p kv.Pair) error { return g.addKept(ctx, tb, ix, b, p) }
 		finish := func(bool) error {
 			ok, err := b.Write()
 			if err == nil && !ok {
