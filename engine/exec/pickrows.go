@@ -158,10 +158,10 @@ func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, xs []ast.Expr
 	}
 	for _, op := range out {
 		if name := field(op, "operation"); with != nil && with.NoIndex && name.Str() == "Iterate Table" {
-			out = append(out, operation("Fallback", value.Field{Name: "reason", Value: value.Str("WITH NOINDEX")}))
+			out = append(out, plan.Operation("Fallback", value.Field{Name: "reason", Value: value.Str("WITH NOINDEX")}))
 		}
 	}
-	out = append(out, operation("Collector", value.Field{Name: "type", Value: value.Str("Memory")}))
+	out = append(out, plan.Operation("Collector", value.Field{Name: "type", Value: value.Str("Memory")}))
 	if !x.Full {
 		return value.ArrayOf(out), nil
 	}
@@ -170,14 +170,9 @@ func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, xs []ast.Expr
 			return value.None, err
 		}
 	}
-	out = append(out, operation("RecordStrategy", value.Field{Name: "type", Value: value.Str("KeysAndValues")}),
-		operation("Fetch", value.Field{Name: "count", Value: value.Int(int64(len(w.rows)))}))
+	out = append(out, plan.Operation("RecordStrategy", value.Field{Name: "type", Value: value.Str("KeysAndValues")}),
+		plan.Operation("Fetch", value.Field{Name: "count", Value: value.Int(int64(len(w.rows)))}))
 	return value.ArrayOf(out), nil
-}
-
-func operation(name string, detail ...value.Field) value.Value {
-	return object(value.Field{Name: "detail", Value: object(detail...)},
-		value.Field{Name: "operation", Value: value.Str(name)})
 }
 
 func object(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
@@ -187,7 +182,7 @@ func (w *writer) explainSource(ctx context.Context, x []ast.Expr, with *ast.With
 	yields bool) (out []value.Value, err error) {
 	if from, name := plan.Edges(x[0]); from != nil {
 		v, err := w.r.Value(ctx, w.row, from)
-		return []value.Value{operation(name, value.Field{Name: "from", Value: v})}, err
+		return []value.Value{plan.Operation(name, value.Field{Name: "from", Value: v})}, err
 	}
 	targets, err := w.targets(ctx, w.row.up, false, x)
 	for i := 0; err == nil && i < len(targets); i++ {
@@ -208,15 +203,15 @@ func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, w
 		if yields {
 			name = "Iterate Defer"
 		}
-		return []value.Value{operation(name, value.Field{Name: "record", Value: value.RecordOf(t.ID)})}, nil
+		return []value.Value{plan.Operation(name, value.Field{Name: "record", Value: value.RecordOf(t.ID)})}, nil
 	case TargetRange:
-		return []value.Value{operation("Iterate Range", forward, table,
+		return []value.Value{plan.Operation("Iterate Range", forward, table,
 			value.Field{Name: "range", Value: t.ID.Key})}, nil
 	case TargetValue:
-		return []value.Value{operation("Iterate Value", value.Field{Name: "value", Value: t.Value})}, nil
+		return []value.Value{plan.Operation("Iterate Value", value.Field{Name: "value", Value: t.Value})}, nil
 	}
 	if yields && where == nil {
-		return []value.Value{operation("Iterate Yield", table)}, nil
+		return []value.Value{plan.Operation("Iterate Yield", table)}, nil
 	}
 	tb, err := w.g.Table(t.Table)
 	if err != nil {
@@ -227,7 +222,7 @@ func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, w
 		return nil, err
 	}
 	if found == nil {
-		return []value.Value{operation("Iterate Table", forward, table)}, nil
+		return []value.Value{plan.Operation("Iterate Table", forward, table)}, nil
 	}
 	defer found.close()
 	return explainSearch(found, table), nil
@@ -235,63 +230,42 @@ func (w *writer) explainTarget(ctx context.Context, t *Target, with *ast.With, w
 
 // explainSearch is how records are found by id or by indexes.
 func explainSearch(found rows, table value.Field) []value.Value {
-	iterate := func(fields ...value.Field) value.Value {
-		return operation("Iterate Index", value.Field{Name: "plan", Value: object(fields...)}, table)
-	}
 	switch s := found.(type) {
 	case *recordRows:
-		return []value.Value{operation("Iterate Record", value.Field{Name: "record", Value: value.RecordOf(s.id)})}
+		return []value.Value{plan.Operation("Iterate Record", value.Field{Name: "record", Value: value.RecordOf(s.id)})}
 	case *unionIndexRows:
-		return explainUnion(s.parts, table, iterate)
+		return explainUnion(s.parts, table)
 	case *unionRows:
-		return explainUnion(s.parts, table, iterate)
+		return explainUnion(s.parts, table)
 	case *textRows:
-		return []value.Value{iterate(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
-			value.Field{Name: "operator", Value: value.Str(plan.MatchText(s.m.x))}, value.Field{Name: "value",
-				Value: value.Str(s.m.text)})}
+		step := plan.By(s.ix.Name, plan.MatchText(s.m.x), value.Str(s.m.text))
+		return []value.Value{plan.IndexOperation(table, step...)}
 	case *knnScanRows:
-		return []value.Value{iterate(value.Field{Name: "index", Value: value.Str(s.ix.Name)},
-			value.Field{Name: "operator", Value: value.Str(fmt.Sprintf("<|%d,%d|>", s.knn.KNN.K, s.knn.KNN.EF))},
-			value.Field{Name: "value", Value: s.k.query})}
+		operator := fmt.Sprintf("<|%d,%d|>", s.knn.KNN.K, s.knn.KNN.EF)
+		return []value.Value{plan.IndexOperation(table, plan.By(s.ix.Name, operator, s.k.query)...)}
 	case *indexRows:
-		name := value.Field{Name: "index", Value: value.Str(s.ix.Name)}
 		if s.access.From.Kind == value.Unbounded && s.access.To.Kind == value.Unbounded {
-			return []value.Value{iterate(name, value.Field{Name: "operator", Value: value.Str("=")},
-				value.Field{Name: "value", Value: accessValue(s.access.Lead)})}
+			return []value.Value{plan.IndexOperation(table, plan.By(s.ix.Name, "=", plan.LeadOf(s.access.Lead))...)}
 		}
-		bound := func(b value.Bound) value.Value {
-			return object(value.Field{Name: "inclusive", Value: value.Bool(b.Kind == value.Included)},
-				value.Field{Name: "value", Value: b.Value})
-		}
-		return []value.Value{iterate(name, value.Field{Name: "direction", Value: value.Str("forward")},
-			value.Field{Name: "from", Value: bound(s.access.From)}, value.Field{Name: "to", Value: bound(s.access.To)})}
+		return []value.Value{plan.IndexOperation(table, plan.Between(s.ix.Name, s.access.From, s.access.To)...)}
 	}
 	return nil
 }
 
 // explainUnion is a union of index scans: of one index it is one step, of several a step each.
-func explainUnion(parts []rows, table value.Field, plan func(...value.Field) value.Value) []value.Value {
+func explainUnion(parts []rows, table value.Field) []value.Value {
 	var values, out []value.Value
 	name := ""
 	for i, p := range parts {
 		ix, ok := p.(*indexRows)
 		if ok && (i == 0 || ix.ix.Name == name) {
 			name = ix.ix.Name
-			values = append(values, accessValue(ix.access.Lead))
+			values = append(values, plan.LeadOf(ix.access.Lead))
 		}
 		out = append(out, explainSearch(p, table)...)
 	}
 	if len(values) != len(parts) {
 		return out
 	}
-	return []value.Value{plan(value.Field{Name: "index", Value: value.Str(name)},
-		value.Field{Name: "operator", Value: value.Str("union")},
-		value.Field{Name: "value", Value: value.ArrayOf(values)})}
-}
-
-func accessValue(lead []value.Value) value.Value {
-	if len(lead) == 1 {
-		return lead[0]
-	}
-	return value.ArrayOf(lead)
+	return []value.Value{plan.IndexOperation(table, plan.By(name, "union", value.ArrayOf(values))...)}
 }
