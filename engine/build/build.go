@@ -73,6 +73,10 @@ const (
 	mostBatch  = 32768
 	batchBytes = 8 << 20
 	cleanBatch = 8192 // keys
+
+	// Those of a store that is shared: who meets what a batch has locked waits for all of it, and after three seconds takes
+	// it for left behind, which undoes the batch.
+	mostAmong, cleanAmong = 512, 512
 )
 
 // How long a job waits when the store does not take what it writes.
@@ -304,14 +308,14 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 	if w.job.Clean {
 		step = b.clean
 	}
-	least := b.least()
-	for pause, size := firstWait, int64(firstBatch); ; {
+	least, most := b.least(), b.among(mostBatch, mostAmong)
+	for pause, size := firstWait, min(firstBatch, most); ; {
 		more, err := step(ctx, w, size)
 		switch {
 		case err == nil && !more:
 			return nil
 		case err == nil:
-			pause, size, w.again = firstWait, min(2*size, mostBatch), false
+			pause, size, w.again = firstWait, min(2*size, most), false
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errEnded), errors.Is(err, errTaken), errors.Is(err, kv.ErrClosed),
@@ -332,11 +336,14 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 }
 
 // least is the size of the smallest batch.
-func (b *Builder) least() int64 {
+func (b *Builder) least() int64 { return b.among(leastBatch, leastAmong) }
+
+// among is one limit, or another one on a store that is shared.
+func (b *Builder) among(alone, shared int64) int64 {
 	if b.ex.Process != nil {
-		return leastAmong
+		return shared
 	}
-	return leastBatch
+	return alone
 }
 
 // unfit reports whether an error of a batch says that the records do not fit the index, and will not when it is tried
@@ -556,7 +563,7 @@ func (b *Builder) clean(ctx context.Context, w *build, _ int64) (more bool, err 
 		view := b.ex.Catalog.View(tx)
 		err := b.holds(view, w)
 		if err == nil {
-			next, more, err = view.Sweep(&w.job, w.swept, cleanBatch)
+			next, more, err = view.Sweep(&w.job, w.swept, int(b.among(cleanBatch, cleanAmong)))
 		}
 		return err
 	})
