@@ -74,8 +74,8 @@ const (
 	batchBytes = 8 << 20
 	cleanBatch = 8192 // keys
 
-	// Those of a store that is shared: who meets what a batch has locked waits for all of it, and after three seconds takes
-	// it for left behind, which undoes the batch.
+	// Those of a store that is shared: who meets what a batch has locked waits for all of it, and after three seconds
+	// takes it for left behind, which undoes the batch.
 	mostAmong, cleanAmong = 512, 512
 )
 
