@@ -150,7 +150,7 @@ const firstRuns = 20
 // least is the CPU time of a piece of work in microseconds: that of the turn that took the least. The first time is for
 // plans and caches.
 func (o *options) least(ctx context.Context, w *work, s side) (each float64, answer string, err error) {
-	if _, answer, err = s.run(ctx, w, 1); err != nil {
+	if _, _, err = s.run(ctx, w, 1); err != nil {
 		return 0, "", err
 	}
 	began := time.Now()
