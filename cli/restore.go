@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,24 +58,11 @@ Exit status 5: no such file. 6: there is something at STORE, or it is in use; wi
 }
 
 func runVerify(ctx context.Context, s *streams, file string) error {
-	in, _, err := openInput(s, file)
-	if err != nil {
-		return physicalError(err)
-	}
-	defer in.Close()
-	plain, err := unpack(file, in)
-	if err != nil {
-		return err
-	}
-	defer plain.Close()
-	p := newStages(s)
-	m, err := physical.Verify(ctx, plain, p.tell)
-	p.stop()
-	if err != nil {
-		return physicalError(err)
-	}
-	fmt.Fprintf(s.err, "sound: %s, in %v\n", manifestText(m), p.took())
-	return nil
+	return tellOf(s, "sound: ", func(progress physical.Progress) (*physical.Manifest, error) {
+		return withBackup(s, file, func(plain io.Reader, _ bool) (*physical.Manifest, error) {
+			return physical.Verify(ctx, plain, progress)
+		})
+	})
 }
 
 func runRestore(ctx context.Context, s *streams, file, dsn string, replace bool) error {
@@ -84,19 +70,45 @@ func runRestore(ctx context.Context, s *streams, file, dsn string, replace bool)
 	if err != nil {
 		return usageError{err}
 	}
+	return tellOf(s, "restored ", func(progress physical.Progress) (*physical.Manifest, error) {
+		opt := physical.RestoreOptions{Replace: replace, Progress: progress}
+		return withBackup(s, file, func(plain io.Reader, once bool) (*physical.Manifest, error) {
+			if once { // it is copied beside the store meanwhile
+				return physical.RestoreStream(ctx, plain, path, opt)
+			}
+			return physical.Restore(ctx, file, path, opt)
+		})
+	})
+}
+
+func runRestoreCluster(ctx context.Context, s *streams, file, dsn string, tls engine.ClusterTLS) error {
+	return tellOf(s, "restored ", func(progress physical.Progress) (*physical.Manifest, error) {
+		return withBackup(s, file, func(plain io.Reader, once bool) (*physical.Manifest, error) {
+			f, drop, err := readTwice(file, plain, once)
+			if err != nil {
+				return nil, err
+			}
+			defer drop()
+			return engine.RestoreCluster(ctx, dsn, tls, f, progress)
+		})
+	})
+}
+
+// tellOf does something with a backup, and tells what it was.
+func tellOf(s *streams, what string, do func(physical.Progress) (*physical.Manifest, error)) error {
 	p := newStages(s)
-	m, err := restore(ctx, s, file, path, physical.RestoreOptions{Replace: replace, Progress: p.tell})
+	m, err := do(p.tell)
 	p.stop()
 	if err != nil {
 		return physicalError(err)
 	}
-	fmt.Fprintf(s.err, "restored %s, in %v\n", manifestText(m), p.took())
+	fmt.Fprintf(s.err, "%s%s, in %v\n", what, manifestText(m), p.took())
 	return nil
 }
 
-// restore reads a plain file twice; standard input and packed files are copied beside the store meanwhile.
-func restore(ctx context.Context, s *streams, file, path string,
-	opt physical.RestoreOptions) (*physical.Manifest, error) {
+// withBackup opens a backup. once: it is standard input or packed, and what was read of it is gone.
+func withBackup(s *streams, file string,
+	f func(plain io.Reader, once bool) (*physical.Manifest, error)) (*physical.Manifest, error) {
 	in, _, err := openInput(s, file)
 	if err != nil {
 		return nil, err
@@ -107,10 +119,27 @@ func restore(ctx context.Context, s *streams, file, path string,
 		return nil, err
 	}
 	defer plain.Close()
-	if _, packed := plain.(unpacked); !packed && file != "-" {
-		return physical.Restore(ctx, file, path, opt)
+	_, packed := plain.(unpacked)
+	return f(plain, packed || file == "-")
+}
+
+// readTwice gives a file that can be read from its beginning again: the backup itself, or a copy of it.
+func readTwice(file string, plain io.Reader, once bool) (f *os.File, drop func(), err error) {
+	if !once {
+		if f, err = os.Open(file); err != nil {
+			return nil, nil, err
+		}
+		return f, func() { _ = f.Close() }, nil
 	}
-	return physical.RestoreStream(ctx, plain, path, opt)
+	if f, err = os.CreateTemp("", "nacre-restore-*"); err != nil {
+		return nil, nil, err
+	}
+	drop = func() { _, _ = f.Close(), os.Remove(f.Name()) }
+	if _, err := io.Copy(f, plain); err != nil {
+		drop()
+		return nil, nil, err
+	}
+	return f, drop, nil
 }
 
 // addClusterFlags gives cmd the flags for TLS to a cluster.
@@ -128,46 +157,4 @@ func addClusterFlags(cmd *cobra.Command, tls *engine.ClusterTLS) {
 		cmd.Flags().Lookup(f.flag).DefValue = ""
 		variable(cmd.Flags(), f.flag, envPrefixes[0]+f.env)
 	}
-}
-
-func runRestoreCluster(ctx context.Context, s *streams, file, dsn string, tls engine.ClusterTLS) error {
-	p := newStages(s)
-	m, err := restoreCluster(ctx, s, file, dsn, tls, p.tell)
-	p.stop()
-	if err != nil {
-		return physicalError(err)
-	}
-	fmt.Fprintf(s.err, "restored %s, in %v\n", manifestText(m), p.took())
-	return nil
-}
-
-// restoreCluster reads a plain file twice; standard input and packed files are copied to one meanwhile.
-func restoreCluster(ctx context.Context, s *streams, file, dsn string, tls engine.ClusterTLS,
-	progress physical.Progress) (m *physical.Manifest, err error) {
-	in, _, err := openInput(s, file)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close()
-	plain, err := unpack(file, in)
-	if err != nil {
-		return nil, err
-	}
-	defer plain.Close()
-	var f *os.File
-	if _, packed := plain.(unpacked); !packed && file != "-" {
-		if f, err = os.Open(file); err != nil {
-			return nil, err
-		}
-	} else {
-		if f, err = os.CreateTemp("", "nacre-restore-*"); err != nil {
-			return nil, err
-		}
-		defer os.Remove(f.Name())
-		if _, err := io.Copy(f, plain); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
-	}
-	defer f.Close()
-	return engine.RestoreCluster(ctx, dsn, tls, f, progress)
 }

@@ -13,12 +13,12 @@ func IndexOperation(table value.Field, step ...value.Field) value.Value {
 	return Operation("Iterate Index", value.Field{Name: "plan", Value: object(step...)}, table)
 }
 
-// Named is the field of a step that names its index.
-func Named(index string) value.Field { return value.Field{Name: "index", Value: value.Str(index)} }
+// ofIndex is the field of a step that names its index.
+func ofIndex(index string) value.Field { return value.Field{Name: "index", Value: value.Str(index)} }
 
 // By is a step through an index for what an operator finds.
 func By(index, operator string, of value.Value) []value.Field {
-	return []value.Field{Named(index), {Name: "operator", Value: value.Str(operator)}, {Name: "value", Value: of}}
+	return []value.Field{ofIndex(index), {Name: "operator", Value: value.Str(operator)}, {Name: "value", Value: of}}
 }
 
 // Between is a step through an index from a bound to another.
@@ -27,7 +27,7 @@ func Between(index string, from, to value.Bound) []value.Field {
 		return object(value.Field{Name: "inclusive", Value: value.Bool(b.Kind == value.Included)},
 			value.Field{Name: "value", Value: b.Value})
 	}
-	return []value.Field{Named(index), {Name: "direction", Value: value.Str("forward")},
+	return []value.Field{ofIndex(index), {Name: "direction", Value: value.Str("forward")},
 		{Name: "from", Value: bound(from)}, {Name: "to", Value: bound(to)}}
 }
 
