@@ -350,3 +350,31 @@ func TestBackupTooOld(t *testing.T) {
 		t.Errorf("what it has written passes for a backup: %+v", m)
 	}
 }
+
+// TestRemovalReadsNoRecords: REMOVE TABLE of a table that may hold edges takes a few requests, however many records it
+// has: who reads them all the time would be in the way of a commit that validates them. What its edges have left
+// elsewhere is not seen from then on, and goes in the background.
+func TestRemovalReadsNoRecords(t *testing.T) {
+	e, st := openCluster(t)
+	s := e.RootSession()
+	mustDo(t, s, "USE NS main DB main; CREATE a:1, a:2; INSERT INTO e (SELECT VALUE { v: $this } FROM array::range(0, 1500)) RETURN NONE")
+	mustDo(t, s, "INSERT RELATION INTO e (SELECT VALUE { in: a:1, out: a:2 } FROM array::range(0, 500)) RETURN NONE")
+	if v := mustDo(t, s, "RETURN a:1->e.len()"); v.Text() != "500" {
+		t.Fatalf("made %s edges", v.Text())
+	}
+	before := tripsOf(st)
+	mustDo(t, s, "REMOVE TABLE e")
+	after := tripsOf(st)
+	if n := after.validations - before.validations; n > 3 {
+		t.Errorf("%d requests that validate", n)
+	}
+	mustDo(t, s, "RELATE a:1->e:1->a:2")
+	if v := mustDo(t, s, "RETURN [a:1->e, a:2<-e, a:1->?]"); v.Text() != "[[e:1], [e:1], [e:1]]" {
+		t.Errorf("edges: %s", v.Text())
+	}
+	for end := time.Now().Add(time.Minute); keys(t, e) > 200; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d keys are left", keys(t, e))
+		}
+	}
+}

@@ -82,6 +82,53 @@ func TestRemoveOfMuch(t *testing.T) {
 	}
 }
 
+// TestRemoveOfMuchThatIsTied: of a large table that is removed, what its edges and references have left at other
+// tables is not seen from then on, goes in the background, also when the store is closed meanwhile, and is not mixed up
+// with that of a table of the same name.
+func TestRemoveOfMuchThatIsTied(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store")
+	e := openBig(t, path)
+	s := owner(t, e)
+	run(t, s, `CREATE a:1, b:1; DEFINE TABLE e TYPE RELATION;
+		DEFINE TABLE r; DEFINE FIELD links ON r TYPE array<record<a>> REFERENCE ON DELETE REJECT;
+		DEFINE FIELD to ON r TYPE option<record<b>> REFERENCE ON DELETE REJECT;
+		FOR $i IN 0..21000 {
+			LET $edge = type::record('e', $i);
+			RELATE a:1->$edge->b:1 RETURN NONE;
+			CREATE type::record('r', $i) SET links = [a:1, a:2], to = b:1 RETURN NONE
+		}`)
+	const ties = "RETURN [a:1->e.len(), b:1<-e.len(), a:1->?.len(), a:1<~r.len(), b:1<~r.len(), a:2<~r.len()]"
+	if got := one(t, s, ties); got != "[21000, 21000, 21000, 21000, 21000, 21000]" {
+		t.Fatalf("before: %s", got)
+	}
+	run(t, s, `REMOVE TABLE e; REMOVE TABLE r; DEFINE TABLE e TYPE RELATION; RELATE a:1->e:7->b:1;
+		DEFINE TABLE r; DEFINE FIELD links ON r TYPE array<record<a>> REFERENCE; CREATE r:7 SET links = [a:1]`)
+	const after = "[1, 1, 1, 1, 0, 0]"
+	if got := one(t, s, ties); got != after {
+		t.Errorf("after: %s", got)
+	}
+	run(t, s, "CREATE a:2; DELETE a:2") // no reference rejects it
+	shut(t, e)
+	checksClean(t, path)
+	repaired := path + ".repaired"
+	if _, err := engine.Repair(t.Context(), path, repaired, nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{repaired, path} {
+		e = openBig(t, p)
+		for end := time.Now().Add(time.Minute); keys(t, e) > 1000; {
+			if time.Now().After(end) {
+				t.Fatalf("%d keys are left", keys(t, e))
+			}
+		}
+		if got := one(t, owner(t, e), ties); got != after {
+			t.Errorf("at the end: %s", got)
+		}
+		shut(t, e)
+		checksClean(t, p)
+	}
+}
+
 // TestRemoveOfAnIndexWithManyEntries: few records may have many entries, which are not held in one transaction. What is left
 // when the store is closed goes when it is opened.
 func TestRemoveOfAnIndexWithManyEntries(t *testing.T) {

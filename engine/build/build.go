@@ -220,7 +220,7 @@ func (b *Builder) Discard(r *exec.Run, tb *catalog.Table, ix *catalog.Index) err
 	if err != nil {
 		return err
 	}
-	g.ForgetIndex(ix)
+	g.Forget(ix)
 	j := catalog.JobOf(tb, ix)
 	j.Clean = true
 	if _, err := b.Postpone(r, j); err != nil {
@@ -561,16 +561,45 @@ func (b *Builder) clean(ctx context.Context, w *build, _ int64) (more bool, err 
 	var next catalog.Swept
 	err = txn.Retry(ctx, b.ex.Store, b.ex.Reading(), func(tx *txn.Tx) error {
 		view := b.ex.Catalog.View(tx)
-		err := b.holds(view, w)
-		if err == nil {
-			next, more, err = view.Sweep(&w.job, w.swept, int(b.among(cleanBatch, cleanAmong)))
+		if err := b.holds(view, w); err != nil {
+			return err
 		}
+		untie, err := untier(tx, view, &w.job)
+		if err != nil {
+			return err
+		}
+		keys := b.among(cleanBatch, cleanAmong)
+		if untie != nil {
+			keys /= keysTied
+		}
+		next, more, err = view.Sweep(&w.job, w.swept, int(keys), untie)
 		return err
 	})
 	if err == nil {
 		w.swept = next
 	}
 	return more, err
+}
+
+// keysTied is about how many keys go with a record that has ties: an edge has itself and two entries.
+const keysTied = 4
+
+// untier removes what a record of a table that is gone has left at those of other tables; nil where there is none.
+func untier(tx *txn.Tx, view *catalog.View, j *catalog.Job) (func(k, raw []byte) error, error) {
+	if j.Ties.None() {
+		return nil, nil
+	}
+	view.Loosely() // a table of a node that is removed meanwhile takes its entries with it
+	ns, err := view.Namespace(j.NS)
+	if ns == nil || err != nil {
+		return nil, err
+	}
+	db, err := view.Database(ns, j.DB)
+	if db == nil || db.ID != j.Scope.DB || err != nil {
+		return nil, err
+	}
+	g := &record.Gate{Tx: tx, Cat: view, DB: db}
+	return func(k, raw []byte) error { return g.UntieStored(j.Scope, j.Ties, k, raw) }, nil
 }
 
 // forget removes the job of filling an index that wants no building any more from the store, and what only that needed,

@@ -80,6 +80,7 @@ type Job struct {
 	// Clean: what it is about is not defined any more, and what is stored of it is removed. Otherwise the index is
 	// filled.
 	Clean bool
+	Ties  Ties   // Clean, of a table: what its records have left elsewhere
 	From  []byte // the key of the first record that was not looked at yet; nil: none was
 	Done  int64  // records that were looked at
 }
@@ -89,9 +90,14 @@ func JobOf(tb *Table, ix *Index) *Job {
 	return &Job{Scope: tb.Inner(), Index: ix.ID, NS: tb.DB.NS.Name, DB: tb.DB.Name, Table: tb.Name, Named: ix.Name}
 }
 
-// CleanJob is the job of removing what is stored inside of a namespace, database or table that is not defined any more.
+// CleanJob is the job of removing what is stored inside of a namespace or database that is not defined any more.
 func CleanJob(inside Scope, name string) *Job {
 	return &Job{Scope: inside, Table: name, Clean: true}
+}
+
+// CleanTable is CleanJob for a table.
+func CleanTable(tb *Table) *Job {
+	return &Job{Scope: tb.Inner(), NS: tb.DB.NS.Name, DB: tb.DB.Name, Table: tb.Name, Clean: true, Ties: tb.Ties()}
 }
 
 // Prefixes are those of all that a job removes.
@@ -117,7 +123,8 @@ func (v *View) PutJob(j *Job) error {
 	raw, err := value.AppendCBOR(nil, value.ObjectOf(value.NewObject(
 		value.Field{Name: "ns", Value: value.Str(j.NS)}, value.Field{Name: "db", Value: value.Str(j.DB)},
 		value.Field{Name: "table", Value: value.Str(j.Table)}, value.Field{Name: "index", Value: value.Str(j.Named)},
-		value.Field{Name: "clean", Value: value.Bool(j.Clean)}, value.Field{Name: "from", Value: value.BytesOf(j.From)},
+		value.Field{Name: "clean", Value: value.Bool(j.Clean)}, value.Field{Name: "ties", Value: j.Ties.facts()},
+		value.Field{Name: "from", Value: value.BytesOf(j.From)},
 		value.Field{Name: "done", Value: value.Int(j.Done)})))
 	if err != nil {
 		return fmt.Errorf("store the work on index %s: %w", j.Named, err)
@@ -197,6 +204,9 @@ func readJob(k, raw []byte) (*Job, error) {
 	}
 	if b, ok := o.Get("clean"); ok {
 		j.Clean = value.Truthy(b)
+	}
+	if t, ok := o.Get("ties"); ok {
+		j.Ties = tiesOf(t)
 	}
 	if b, ok := o.Get("from"); ok && b.Kind() == value.KindBytes && len(b.Bytes()) > 0 {
 		j.From = b.Bytes()

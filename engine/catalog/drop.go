@@ -62,7 +62,8 @@ type Swept struct {
 // Sweep removes up to n keys of what a clean job is about, from a place on, and the job with the last of them; more
 // says that some may be left, from next on. A place spares the walk over what was removed already, which is what the
 // store remembers first of all. The job ends with a walk from its beginning, which meets what was written meanwhile.
-func (v *View) Sweep(j *Job, at Swept, n int) (next Swept, more bool, err error) {
+// untie, unless it is nil, is called with each record before it goes; it may write keys that the job is not about.
+func (v *View) Sweep(j *Job, at Swept, n int, untie func(k, raw []byte) error) (next Swept, more bool, err error) {
 	gone := make([]kv.Write, 0, n)
 	prefixes, room := j.Prefixes(), []byte(nil)
 	for i := at.part; i < len(prefixes); i++ {
@@ -70,8 +71,15 @@ func (v *View) Sweep(j *Job, at Swept, n int) (next Swept, more bool, err error)
 		if i == at.part && at.from != nil {
 			r.Start = at.from
 		}
-		cur := v.tx.Scan(r, txn.ScanOptions{KeysOnly: true, Limit: n - len(gone)})
+		tied := untie != nil && key.Class(prefixes[i][0]) == key.ClassRecord
+		cur := v.tx.Scan(r, txn.ScanOptions{KeysOnly: !tied, Limit: n - len(gone)})
 		for cur.Next() {
+			if tied {
+				if err := untie(cur.Key(), cur.Value()); err != nil {
+					cur.Close()
+					return at, false, err
+				}
+			}
 			var k []byte
 			room, k = keep(room, cur.Key())
 			gone = append(gone, kv.Write{Key: k})

@@ -37,7 +37,7 @@ func TestSweep(t *testing.T) {
 			}
 			s.write(func(v *View) {
 				var err error
-				at, more, err = v.Sweep(job, at, n)
+				at, more, err = v.Sweep(job, at, n, nil)
 				check(t, err)
 			})
 			if turn%3 == 0 && turn < 20 && more {

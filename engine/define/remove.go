@@ -74,7 +74,7 @@ func (r *run) removeNamespace(ctx context.Context, env *exec.Env, s *ast.Remove)
 			return err
 		}
 	}
-	if err := r.drop(catalog.Scope{NS: ns.ID}, name); err != nil {
+	if err := r.drop(catalog.CleanJob(catalog.Scope{NS: ns.ID}, name), nil); err != nil {
 		return err
 	}
 	r.endLive(live.Table{NS: ns.ID})
@@ -101,7 +101,7 @@ func (r *run) removeDatabase(ctx context.Context, env *exec.Env, s *ast.Remove) 
 	if db == nil {
 		return missing{exec.NoDatabase(name)}
 	}
-	if err := r.drop(catalog.Scope{NS: ns.ID, DB: db.ID}, name); err != nil {
+	if err := r.drop(catalog.CleanJob(catalog.Scope{NS: ns.ID, DB: db.ID}, name), nil); err != nil {
 		return err
 	}
 	r.endLive(live.Table{NS: ns.ID, DB: db.ID})
@@ -130,9 +130,8 @@ const dropInside = 20_000
 
 // drop removes what is stored inside of a namespace, database or table whose definition is removed too. It has no name
 // from then on, and its ids are not given again, so everything but definitions may be removed later. A store that keeps
-// its past notes at once what was removed.
-func (r *run) drop(inside catalog.Scope, name string) error {
-	j := catalog.CleanJob(inside, name)
+// its past notes at once what was removed. first, unless it is nil, is called where nothing is left for later.
+func (r *run) drop(j *catalog.Job, first func() error) error {
 	later, err := r.Cat.DropDefs(j)
 	if err != nil {
 		return err
@@ -142,6 +141,11 @@ func (r *run) drop(inside catalog.Scope, name string) error {
 			return err
 		} else if more {
 			_, err := r.builds.Postpone(r.Run, j)
+			return err
+		}
+	}
+	if first != nil {
+		if err := first(); err != nil {
 			return err
 		}
 	}

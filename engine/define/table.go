@@ -201,10 +201,8 @@ func (r *run) removeTable(ctx context.Context, db *catalog.Database, tb *catalog
 	if err != nil {
 		return err
 	}
-	if err := g.ForgetTable(ctx, tb); err != nil {
-		return err
-	}
-	if err := r.drop(tb.Inner(), tb.Name); err != nil {
+	g.Forget(tb.AllIndexes()...)
+	if err := r.drop(catalog.CleanTable(tb), func() error { return g.Untie(ctx, tb) }); err != nil {
 		return err
 	}
 	return r.Cat.Delete(tb.Def)

@@ -62,8 +62,8 @@ func (g *Gate) eachIn(ctx context.Context, tb *catalog.Table, r kv.Range, limit 
 	return cur.Err()
 }
 
-// ForgetIndex says that an index is about to go, whose stored data is removed later.
-func (g *Gate) ForgetIndex(ix *catalog.Index) { g.clearVectors(ix) }
+// Forget says that indexes are about to go, whose stored data is removed later.
+func (g *Gate) Forget(indexes ...*catalog.Index) { g.clearVectors(indexes...) }
 
 // DropIndex removes all that is stored of an index.
 func (g *Gate) DropIndex(tb *catalog.Table, ix *catalog.Index) error {
@@ -93,31 +93,4 @@ func (g *Gate) ClearTable(tb *catalog.Table) error {
 		}
 	}
 	return g.dropSpaces(data)
-}
-
-// ForgetTable says that a table is about to go, whose stored data the caller removes. It removes what the table's edges
-// and references left at the records of other tables. No events run.
-func (g *Gate) ForgetTable(ctx context.Context, tb *catalog.Table) error {
-	g.clearVectors(tb.AllIndexes()...)
-	if tb.References || tb.Define.Kind != ast.TableNormal {
-		err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error {
-			e, err := g.edgeOf(tb, id, doc)
-			if err != nil {
-				return err
-			}
-			if e != nil {
-				if err := g.unlinkEnds(tb, id, e); err != nil {
-					return err
-				}
-			}
-			if tb.References {
-				return g.changeReferences(tb, id, doc, value.None)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

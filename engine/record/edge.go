@@ -29,7 +29,7 @@ func (g *Gate) edgeOf(tb *catalog.Table, id *value.RecordID, doc value.Value) (*
 	}
 	e := &ends{in: in.Record(), out: out.Record()}
 	linked := false
-	err := g.eachEntry(tb, id, e, func(entry []byte) (bool, error) {
+	err := g.eachEntry(tb.Inner(), id.Key, e, func(entry []byte) (bool, error) {
 		raw, err := g.Tx.Get(entry)
 		linked = raw != nil
 		return !linked, err
@@ -40,10 +40,9 @@ func (g *Gate) edgeOf(tb *catalog.Table, id *value.RecordID, doc value.Value) (*
 	return e, nil
 }
 
-// eachEntry calls f with the keys of an edge's two adjacency entries, as far as the tables of its nodes are there,
-// until f answers false. A key is valid during the call.
-func (g *Gate) eachEntry(tb *catalog.Table, id *value.RecordID, e *ends, f func(entry []byte) (bool, error)) error {
-	s := tb.Scope
+// eachEntry calls f with the keys of the two adjacency entries of an edge of a table, as far as the tables of its nodes
+// are there, until f answers false. A key is valid during the call.
+func (g *Gate) eachEntry(of catalog.Scope, edge value.Value, e *ends, f func(entry []byte) (bool, error)) error {
 	for _, end := range [2]struct {
 		node *value.RecordID
 		dir  key.Direction
@@ -55,7 +54,7 @@ func (g *Gate) eachEntry(tb *catalog.Table, id *value.RecordID, e *ends, f func(
 		if node == 0 {
 			continue
 		}
-		g.keybuf = key.Edge(g.keybuf[:0], s.NS, s.DB, node, end.node.Key, end.dir, tb.ID, id.Key)
+		g.keybuf = key.Edge(g.keybuf[:0], of.NS, of.DB, node, end.node.Key, end.dir, of.TB, edge)
 		if more, err := f(g.keybuf); !more || err != nil {
 			return err
 		}
@@ -149,7 +148,7 @@ func (g *Gate) unlink(ctx context.Context, tb *catalog.Table, id *value.RecordID
 		return err
 	}
 	if e != nil {
-		if err := g.unlinkEnds(tb, id, e); err != nil {
+		if err := g.unlinkEnds(tb.Inner(), id.Key, e); err != nil {
 			return err
 		}
 	}
@@ -181,8 +180,8 @@ func (g *Gate) removeEdge(ctx context.Context, id *value.RecordID) error {
 	return err
 }
 
-func (g *Gate) unlinkEnds(tb *catalog.Table, id *value.RecordID, e *ends) error {
-	return g.eachEntry(tb, id, e, func(entry []byte) (bool, error) {
+func (g *Gate) unlinkEnds(of catalog.Scope, edge value.Value, e *ends) error {
+	return g.eachEntry(of, edge, e, func(entry []byte) (bool, error) {
 		if err := g.Tx.Delete(entry); err != nil {
 			return false, fmt.Errorf("unlink an edge: %w", err)
 		}
