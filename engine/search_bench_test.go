@@ -45,6 +45,9 @@ func benchmarkFullText(b *testing.B, text string) {
 	s := owner(b, openQuiet(b))
 	fillTexts(b, s, 5000)
 	run(b, s, defineText)
+	if strings.Contains(text, "title") {
+		run(b, s, "UPDATE doc SET title = body RETURN NONE; DEFINE INDEX gt ON doc FIELDS title FULLTEXT ANALYZER en BM25;")
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		run(b, s, text)
@@ -57,6 +60,15 @@ func BenchmarkFullTextTop10(b *testing.B) {
 
 func BenchmarkFullTextAnd(b *testing.B) {
 	benchmarkFullText(b, "SELECT VALUE id FROM doc WHERE body @@ 'word20 word50'")
+}
+
+// Two conditions: of one index, and of two.
+func BenchmarkFullTextBoth(b *testing.B) {
+	benchmarkFullText(b, "SELECT VALUE id FROM doc WHERE body @@ 'word2' AND body @@ 'word3'")
+}
+
+func BenchmarkFullTextBeside(b *testing.B) {
+	benchmarkFullText(b, "SELECT VALUE id FROM doc WHERE body @@ 'word2' AND title @@ 'word3'")
 }
 
 func BenchmarkFullTextHighlight(b *testing.B) {

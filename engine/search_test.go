@@ -61,6 +61,17 @@ func TestSearchPlans(t *testing.T) {
 		{"SELECT VALUE id FROM d WHERE (t @@ 'x' OR u @@ 'q') AND n = 1", "[d:1, d:3]"},
 		{"SELECT VALUE id FROM d WHERE !(t @@ 'x')", "[d:3, d:4]"},
 		{"SELECT VALUE id FROM d WITH NOINDEX WHERE t @@ 'x' AND u @@ 'p'", "[d:1]"},
+		// Two conditions are one search, of one index or two.
+		{"SELECT VALUE id FROM d WHERE t @@ 'x' AND u @@ 'p'", "[d:1]"},
+		{"SELECT VALUE id FROM d WHERE t @@ 'x' AND t @@ 'y'", "[d:1]"},
+		{"SELECT VALUE id FROM d WHERE t @@ 'x' AND t @@ ''", "[]"},
+		{"SELECT VALUE id FROM d WHERE t @@ 'x' AND u @@ ''", "[]"},
+		{"SELECT count() FROM d WHERE u @@ 'p' AND t @OR@ 'x z' GROUP ALL", "[{ count: 2 }]"},
+		{"EXPLAIN SELECT VALUE id FROM d WHERE t @@ 'x' AND t @@ 1 AND t @@ 'y' AND n = 1",
+			`"ProjectValue [ctx: Db] [expr: id]\n    Filter [ctx: Db] [predicate: t @@ 1 AND n = 1]\n        FullTextScan [ctx: Db] [index: ft, query: x, and: t @@ 'y']\n"`},
+		{"BEGIN; UPDATE d:2 SET u = 'p'; SELECT VALUE id FROM d WHERE t @@ 'x' AND u @@ 'p'; COMMIT; SELECT VALUE id FROM d WHERE t @@ 'x' AND u @@ 'p'",
+			"[d:1, d:2]"},
+		{"UPDATE d SET m = 1 WHERE t @@ 'x' AND u @@ 'p' RETURN VALUE id", "[d:1]"},
 		// Within a transaction its own changes count.
 		{"BEGIN; CREATE d:5 SET t = 'x'; UPDATE d:1 SET t = 'w'; SELECT VALUE id FROM d WHERE t @@ 'x'; COMMIT; SELECT VALUE id FROM d WHERE t @@ 'x'",
 			"[d:2, d:5]"},
@@ -127,6 +138,10 @@ func TestSearchHidesWhatPermissionsHide(t *testing.T) {
 		{"SELECT VALUE id FROM d WHERE v <|1,9|> [0]", "[d:1]"},
 		{"SELECT VALUE id FROM d WHERE v <|1,EUCLIDEAN|> [0]", "[d:1]"},
 		{"SELECT VALUE id FROM d WHERE secret @@ 's'", "[]"},
+		{"SELECT VALUE id FROM d WHERE secret @@ 's' AND t @@ 'x'", "[]"},
+		{"SELECT VALUE id FROM d WHERE t @@ 'x' AND secret @@ 's'", "[]"},
+		{"SELECT VALUE id FROM d WHERE secret @@ 's' AND secret @@ 's'", "[]"},
+		{"SELECT count() FROM d WHERE t @@ 'x' AND secret @@ 's' GROUP ALL", "[]"},
 		{"SELECT VALUE id FROM d WHERE sv <|1,9|> [0]", "[]"},
 		{"SELECT VALUE id FROM d WHERE sv <|1,EUCLIDEAN|> [0]", "[]"},
 		{"SELECT VALUE search::score(1) FROM d WHERE t @2@ 'x' OR secret @1@ 's'", "[0f]"},
@@ -184,6 +199,7 @@ func TestSearchAgreesWithScan(t *testing.T) {
 		run(t, s, `
 			DEFINE ANALYZER an TOKENIZERS blank FILTERS lowercase;
 			DEFINE INDEX ft ON d FIELDS t FULLTEXT ANALYZER an BM25;
+			DEFINE INDEX fu ON d FIELDS u FULLTEXT ANALYZER an BM25;
 			DEFINE INDEX hv ON d FIELDS v HNSW DIMENSION 2 TYPE F64;`)
 		r := rand.New(rand.NewPCG(1, 2))
 		rounds := 600
@@ -197,13 +213,14 @@ func TestSearchAgreesWithScan(t *testing.T) {
 				answerOf(t, s, fmt.Sprintf("DELETE d:%d", id))
 			case 1:
 				answerOf(t, s, fmt.Sprintf("UPDATE d:%d UNSET t, v", id))
+				answerOf(t, s, fmt.Sprintf("UPDATE d:%d UNSET u", r.IntN(40)))
 			case 2:
 				answerOf(t, s, fmt.Sprintf("BEGIN; UPSERT d:%d SET t = 'gone', v = [0, 0]; CANCEL", id))
 			case 3:
 				answerOf(t, s, "REBUILD INDEX ft ON d; REBUILD INDEX hv ON d")
 			default:
-				run(t, s, fmt.Sprintf("UPSERT d:%d SET t = ['%s', '%s %s'], v = [%d, %d], n = %d",
-					id, word(), word(), word(), r.IntN(9), r.IntN(9), r.IntN(3)))
+				run(t, s, fmt.Sprintf("UPSERT d:%d SET t = ['%s', '%s %s'], u = '%s %s', v = [%d, %d], n = %d",
+					id, word(), word(), word(), word(), word(), r.IntN(9), r.IntN(9), r.IntN(3)))
 			}
 			if round == rounds/2 && dsn != "memory" {
 				if err := e.Close(context.Background()); err != nil {
@@ -217,6 +234,14 @@ func TestSearchAgreesWithScan(t *testing.T) {
 			compareAnswers(t, s, fmt.Sprintf("(SELECT VALUE id FROM d %%s WHERE t @OR@ '%s' AND n = 1).sort()", q))
 			compareAnswers(t, s, fmt.Sprintf("(SELECT VALUE id FROM d %%s WHERE t @@ '%s' OR t @@ '%s').sort()", word(), word()))
 			compareAnswers(t, s, fmt.Sprintf("(SELECT id, search::score(0) AS s FROM d %%s WHERE t @OR@ '%s' ORDER BY s DESC LIMIT 5)[*].s", q))
+			both := fmt.Sprintf("t @1%s@ '%s' AND t @2%s@ '%s %s'", anyOf(r), word(), anyOf(r), word(), word())
+			three := fmt.Sprintf("t @1%s@ '%s' AND u @2%s@ '%s' AND t @3@ '%s'", anyOf(r), q, anyOf(r), word(), word())
+			for _, where := range []string{both, three, three + " AND n = 1", "(" + both + " OR u @@ 'c') AND t @@ 'a'"} {
+				compareAnswers(t, s, "(SELECT VALUE id FROM d %s WHERE "+where+").sort()")
+				compareAnswers(t, s, "SELECT count() FROM d %s WHERE "+where+" GROUP ALL")
+				compareAnswers(t, s, "(SELECT id, search::score(1) AS s FROM d %s WHERE "+where+" ORDER BY s DESC LIMIT 5)[*].s")
+				compareAnswers(t, s, "(SELECT id, search::score(2) AS s FROM d %s WHERE "+where+" ORDER BY s DESC LIMIT 5)[*].s")
+			}
 			near := fmt.Sprintf("[%d, %d]", r.IntN(9), r.IntN(9))
 			byIndex := answerOf(t, s, "SELECT id, vector::distance::knn() AS far FROM d WHERE v <|5,9|> "+near+" AND n > 0")
 			byScan := answerOf(t, s, "SELECT id, vector::distance::knn() AS far FROM d WHERE v <|5,EUCLIDEAN|> "+near+" AND n > 0")
@@ -229,6 +254,9 @@ func TestSearchAgreesWithScan(t *testing.T) {
 		}
 	}
 }
+
+// anyOf is the OR of a MATCHES operator, or nothing.
+func anyOf(r *rand.Rand) string { return []string{"", ",OR"}[r.IntN(2)] }
 
 // compareAnswers runs a text with and without indexes; %s is where WITH goes.
 func compareAnswers(t *testing.T, s *engine.Session, text string) {

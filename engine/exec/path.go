@@ -139,6 +139,12 @@ func (h *planHost) BindText(ctx context.Context, x *ast.Binary, ix *catalog.Inde
 	return m.plain, err
 }
 
+// Terms implements plan.Host. SECURITY: the indexes know fields that are hidden. Where the store is elsewhere, to ask
+// another index of each record takes longer than to analyze what was read of it.
+func (h *planHost) Terms(same bool) bool {
+	return !h.r.hidesFields(h.tb) && (same || !h.r.Tx.Prefetches())
+}
+
 // Entries implements plan.Host. SECURITY: EXPLAIN shows what became of the answer, so who may not read everything must
 // not be able to tell it from records that are hidden.
 func (h *planHost) Entries(ix *catalog.Index, a index.Access, most int) (int, error) {
@@ -221,8 +227,8 @@ func (b *pathBuilder) union(ctx context.Context, p *plan.Union) (rows, error) {
 }
 
 func (b *pathBuilder) text(p *plan.Text) *textRows {
-	m := b.r.matcher(b.where.env, p.Match)
-	t := &textRows{r: b.r, env: b.where.env, tb: b.tb, ix: p.Index, m: m, filter: b.where.of(p.Rest)}
+	m := b.r.matcher(b.where.env, p.X)
+	t := &textRows{r: b.r, env: b.where.env, tb: b.tb, ix: p.Index, m: m, also: p.Also, filter: b.where.of(p.Rest)}
 	t.bare = b.counted && t.filter == nil && !b.r.Ex.PlanOff.Has(plan.CoverCount)
 	t.ids = b.ids && t.filter == nil
 	m.scan = t

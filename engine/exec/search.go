@@ -332,8 +332,8 @@ func (h *host) SearchScore(args []value.Value) (value.Value, error) {
 			return value.Float(0), err
 		}
 	}
-	if m.scan != nil && m.scan.at(id) {
-		return value.Float(m.scan.score()), nil
+	if m.scan != nil && id.Table == m.scan.tb.Name && m.scan.At(id.Key) {
+		return value.Float(m.scan.Score()), nil
 	}
 	if m.scorer == nil {
 		if m.scorer, err = h.r.fullText(m.tb, m.ix).Scorer(m.q); err != nil {

@@ -10,51 +10,39 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// textRows gives the records that match a query, in the order in which they were indexed; or, where best says how many
-// are wanted, by their scores.
+// textRows gives the records that match a query: those of a walk over its index that the caller may see.
 type textRows struct {
+	fulltext.Walk
 	r      *Run
 	env    *Env
 	tb     *catalog.Table
 	ix     *catalog.Index
 	m      *matcher
-	filter *predicate // the rest of the WHERE
-	best   int64
-	bare   bool // the rows are counted: count says how many there are
-	ids    bool // of the records only their ids are asked
+	also   []plan.Match // what the walk asks beside m
+	filter *predicate   // the rest of the WHERE
+	bare   bool         // the rows are counted: count says how many there are
+	ids    bool         // of the records only their ids are asked
 
-	x     *fulltext.Index
-	near  fulltext.Records
-	found *fulltext.Search
-	hits  []fulltext.Hit // with best: what was asked for
-	hit   int            // the next of them
-	asked int64
-	key   value.Value // of the current record
-	seen  int64       // records before the filter
-	n     int64
+	seen int64 // records before the filter
+	n    int64
 }
 
 func (s *textRows) next(ctx context.Context) (value.Value, bool, error) {
-	if s.x == nil {
-		s.x = s.r.fullText(s.tb, s.ix)
-		s.r.Ex.Texts.Seen(s.x)
+	if s.X == nil {
+		s.open()
 	}
-	if s.best > 0 && int64(s.n) >= s.best {
+	if s.Best > 0 && s.n >= s.Best {
 		return value.None, false, nil
 	}
 	for {
 		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
 		}
-		doc, ok, err := s.step()
+		key, ok, err := s.Next(ctx)
 		if !ok || err != nil {
-			s.key = value.None // the search stands at no record any more
 			return value.None, false, err
 		}
-		if s.key, err = s.near.Record(s.x, doc); err != nil {
-			return value.None, false, err
-		}
-		row, err := s.r.row(ctx, s.tb, s.key, s.ids)
+		row, err := s.r.row(ctx, s.tb, key, s.ids)
 		if err != nil {
 			return value.None, false, err
 		}
@@ -78,15 +66,24 @@ func (s *textRows) next(ctx context.Context) (value.Value, bool, error) {
 	}
 }
 
-// count is how many records match, without reading them. It is for callers who see all of them as they are stored.
-func (s *textRows) count(ctx context.Context) (int64, error) {
-	x := s.r.fullText(s.tb, s.ix)
-	s.r.Ex.Texts.Seen(x)
-	found, err := x.Search(s.m.q)
-	if err != nil {
-		return 0, err
+// open begins the walk.
+func (s *textRows) open() {
+	s.X, s.Query, s.Sifted = s.r.fullText(s.tb, s.ix), s.m.q, s.filter != nil
+	s.r.Ex.Texts.Seen(s.X)
+	for _, a := range s.also {
+		q := s.r.matcher(s.env, a.X).q
+		if a.Index == s.ix {
+			s.Also = append(s.Also, q)
+			continue
+		}
+		s.Beside = append(s.Beside, fulltext.Beside{X: s.r.fullText(s.tb, a.Index), Query: q})
 	}
-	s.n, err = found.Count(ctx)
+}
+
+// count is how many records match, without reading them. It is for callers who see all of them as they are stored.
+func (s *textRows) count(ctx context.Context) (n int64, err error) {
+	s.open()
+	s.n, err = s.Count(ctx)
 	s.seen = s.n
 	return s.n, err
 }
@@ -109,70 +106,16 @@ func (r *Run) fullText(tb *catalog.Table, ix *catalog.Index) *fulltext.Index {
 // hidesFields reports whether the caller may not see all fields of a table.
 func (r *Run) hidesFields(tb *catalog.Table) bool { return tb.FieldReads && !r.Auth.CanRead() }
 
-// step moves to the next document.
-func (s *textRows) step() (uint64, bool, error) {
-	var err error
-	if s.best == 0 {
-		if s.found == nil {
-			if s.found, err = s.x.Search(s.m.q); err != nil {
-				return 0, false, err
-			}
-		}
-		if !s.found.Next() {
-			return 0, false, s.found.Err()
-		}
-		return s.found.Doc(), true, nil
-	}
-	if s.hit == len(s.hits) {
-		if int64(len(s.hits)) < s.asked {
-			return 0, false, nil
-		}
-		// Some of the hits were hidden or did not hold: ask for more of them. Where some may not hold, as with a phrase
-		// behind a search for its words, a few more cost less at once than another search.
-		if s.asked *= askMore; s.asked == 0 {
-			s.asked = s.best
-			if s.filter != nil {
-				s.asked *= askMore
-			}
-		}
-		search, err := s.x.Search(s.m.q)
-		if err != nil {
-			return 0, false, err
-		}
-		if s.hits, err = search.Top(int(s.asked)); err != nil || s.hit >= len(s.hits) {
-			return 0, false, err
-		}
-		if err = s.near.Ahead(s.x, s.hits[s.hit:]); err != nil {
-			return 0, false, err
-		}
-	}
-	s.hit++
-	return s.hits[s.hit-1].Doc, true, nil
-}
-
-// at reports whether the scan stands at a record.
-func (s *textRows) at(id *value.RecordID) bool {
-	return (s.found != nil || s.hit > 0) && id.Table == s.tb.Name && value.Equal(id.Key, s.key)
-}
-
-// score is that of the current record.
-func (s *textRows) score() float64 {
-	if s.best > 0 {
-		return s.hits[s.hit-1].Score
-	}
-	return s.found.Score()
-}
-
-func (s *textRows) close() { s.near.Close() }
+func (s *textRows) close() { s.Close() }
 
 func (s *textRows) explain(ctx context.Context) *plan.Node {
 	n := node("FullTextScan").With("index", s.ix.Name).With("query", s.m.text)
+	for _, a := range s.also {
+		n.With("and", s.r.shown(s.env, a.X))
+	}
 	n.Rows = s.seen
 	return s.filter.filtered(ctx, n, s.n)
 }
-
-// askMore is how many times as many hits are asked for where those before were not enough.
-const askMore = 8
 
 // maxBest is how many rows may be wanted by score: more are sorted.
 const maxBest = 10_000

@@ -33,11 +33,18 @@ type Union struct {
 	Distinct bool // two parts may find the same record, which is given once
 }
 
-// Text walks the records that a full-text index finds. Rest is tried on each of them; nil: nothing else is asked.
+// Text walks the records that a full-text index finds and that the indexes of Also have, too. Rest is tried on each of
+// them; nil: nothing else is asked.
 type Text struct {
+	Match
+	Also []Match
+	Rest ast.Expr
+}
+
+// Match is a full-text condition and the index that answers it.
+type Match struct {
 	Index *catalog.Index
-	Match *ast.Binary
-	Rest  ast.Expr
+	X     *ast.Binary
 }
 
 // Nearest walks the records that are nearest by a vector index. Rest is tried while they are looked for; nil: nothing

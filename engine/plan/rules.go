@@ -13,6 +13,7 @@ const (
 	Always     Rule = iota // no rule: it can not be switched off
 	RecordID               // id = <record> reads that record
 	TextIndex              // field @@ text walks a full-text index
+	TextAlso               // further full-text conditions are answered by the terms that indexes have of the records
 	TextUnion              // an OR with full-text conditions walks an index for each branch
 	Equality               // field = value walks that part of an index
 	Compound               // more than the first field of an index is used
@@ -40,8 +41,8 @@ const (
 	ruleCount
 )
 
-var ruleNames = [ruleCount]string{"", "record-id", "text-index", "text-union", "equality", "compound", "range",
-	"in-list", "elements",
+var ruleNames = [ruleCount]string{"", "record-id", "text-index", "text-also", "text-union", "equality",
+	"compound", "range", "in-list", "elements",
 	"estimate", "or-union", "order-keys", "order-index", "order-whole", "top-k", "best-scores", "cover-count",
 	"cover-id", "trust-keys", "run-once", "compile", "parallel-scan",
 	"graph-start", "graph-push", "graph-search", "model-batch"}

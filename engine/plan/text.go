@@ -5,37 +5,67 @@ import (
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/catalog"
 )
 
-// byText answers one full-text condition by its index. The others are tried on each row that it finds.
+// byText answers one full-text condition by its index, and others by what the indexes have of the records that it
+// finds. What is left is tried on each row.
 func byText(ctx context.Context, q *Query) (Path, error) {
 	conds := Conjuncts(q.Where)
-	match, ix := q.bestMatch(conds)
-	if match == nil {
+	best := q.bestMatch(conds)
+	if best == nil {
 		return nil, nil
 	}
-	if ok, err := q.Host.BindText(ctx, match, ix); !ok || err != nil {
+	return q.text(ctx, best, without(conds, best.X))
+}
+
+// text is the walk for a full-text condition, with others beside it; nil where its query is no text.
+func (q *Query) text(ctx context.Context, best *Match, others []ast.Expr) (Path, error) {
+	if ok, err := q.Host.BindText(ctx, best.X, best.Index); !ok || err != nil {
 		return nil, err
 	}
-	return &Text{Index: ix, Match: match, Rest: And(without(conds, match)...)}, nil
+	t := &Text{Match: *best}
+	var rest []ast.Expr
+	for _, c := range others {
+		m := q.match(c)
+		if m == nil || q.Off.Has(TextAlso) || !q.Host.Terms(m.Index == best.Index) {
+			rest = append(rest, c)
+			continue
+		}
+		ok, err := q.Host.BindText(ctx, m.X, m.Index)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			rest = append(rest, c)
+			continue
+		}
+		t.Also = append(t.Also, *m)
+	}
+	t.Rest = And(rest...)
+	return t, nil
 }
 
 // bestMatch picks the condition that an index answers: of the last index by name, the first one.
-func (q *Query) bestMatch(conds []ast.Expr) (*ast.Binary, *catalog.Index) {
-	var best *ast.Binary
-	var with *catalog.Index
+func (q *Query) bestMatch(conds []ast.Expr) (best *Match) {
 	for _, c := range conds {
-		b, ok := c.(*ast.Binary)
-		if !ok || b.Op != ast.OpMatches || !Rowless(b.R) {
-			continue
-		}
-		field, _ := b.L.(*ast.Idiom)
-		if ix := FieldIndex(q.Table, IsText, field, q.With); ix != nil && (with == nil || ix.Name > with.Name) {
-			best, with = b, ix
+		if m := q.match(c); m != nil && (best == nil || m.Index.Name > best.Index.Name) {
+			best = m
 		}
 	}
-	return best, with
+	return best
+}
+
+// match is a condition as one that an index answers; nil where none does.
+func (q *Query) match(x ast.Expr) *Match {
+	b, ok := x.(*ast.Binary)
+	if !ok || b.Op != ast.OpMatches || !Rowless(b.R) {
+		return nil
+	}
+	field, _ := b.L.(*ast.Idiom)
+	if ix := FieldIndex(q.Table, IsText, field, q.With); ix != nil {
+		return &Match{Index: ix, X: b}
+	}
+	return nil
 }
 
 // byTexts answers an OR by one walk after the other, if every branch has one and one of them searches texts. What
@@ -59,12 +89,12 @@ func (q *Query) texts(ctx context.Context, branches, others []ast.Expr) (Path, e
 	u := &Union{Distinct: true}
 	for _, x := range branches {
 		conds := Conjuncts(x)
-		if match, ix := q.bestMatch(conds); match != nil {
-			if ok, err := q.Host.BindText(ctx, match, ix); !ok || err != nil {
+		if best := q.bestMatch(conds); best != nil {
+			t, err := q.text(ctx, best, append(without(conds, best.X), others...))
+			if t == nil || err != nil {
 				return nil, err
 			}
-			u.Parts = append(u.Parts, &Text{Index: ix, Match: match,
-				Rest: And(append(without(conds, match), others...)...)})
+			u.Parts = append(u.Parts, t)
 			continue
 		}
 		part, err := q.branch(ctx, x)

@@ -57,6 +57,7 @@ type Search struct {
 	x     *Index
 	any   bool
 	terms []term
+	also  []*Search // the documents match these, too; only the terms above score
 	// rarest are the terms, those with the fewest documents first: where all terms are asked for, those lead
 	rarest []*term
 	doc    uint64
@@ -89,13 +90,35 @@ func (t *term) worth(tf, length uint32) float64 {
 	return t.weight * t.known.of(&t.ranker, tf, length)
 }
 
-// Search begins to walk the matches of a query.
-func (x *Index) Search(q *Query) (*Search, error) {
-	s := &Search{x: x, any: q.Any, none: len(q.Terms) == 0}
+// Search begins to walk the matches of a query that match some others, too. Scores are those of the first.
+func (x *Index) Search(q *Query, also ...*Query) (*Search, error) {
 	c, err := x.collection()
 	if err != nil {
 		return nil, err
 	}
+	s, err := x.search(c, q)
+	if err != nil {
+		return nil, err
+	}
+	terms := len(s.terms)
+	for _, q := range also {
+		other, err := x.search(c, q)
+		if err != nil {
+			return nil, err
+		}
+		s.also, s.none = append(s.also, other), s.none || other.none
+		terms += len(other.terms)
+	}
+	s.span = windowSpan(terms)
+	for _, other := range s.also {
+		other.span = s.span
+	}
+	return s, nil
+}
+
+// search is Search of one query, without the span of its windows.
+func (x *Index) search(c collection, q *Query) (*Search, error) {
+	s := &Search{x: x, any: q.Any, none: len(q.Terms) == 0}
 	for i, text := range q.Terms {
 		l, err := x.list(text)
 		if err != nil {
@@ -111,7 +134,7 @@ func (x *Index) Search(q *Query) (*Search, error) {
 	if !q.Any {
 		s.leaveOut(int(c.docs))
 	}
-	s.rarest, s.span = make([]*term, len(s.terms)), windowSpan(len(s.terms))
+	s.rarest = make([]*term, len(s.terms))
 	for i := range s.terms {
 		s.rarest[i] = &s.terms[i]
 	}
@@ -145,7 +168,7 @@ func (s *Search) behind() uint64 {
 
 // Count is how many documents are left. It takes the place of walking the search.
 func (s *Search) Count(ctx context.Context) (int64, error) {
-	if !s.none && !s.begun && len(s.terms) == 1 {
+	if !s.none && !s.begun && len(s.terms) == 1 && s.also == nil {
 		s.none = true
 		return int64(s.terms[0].list.count), nil
 	}
@@ -191,6 +214,9 @@ func (s *Search) windowEnd() uint64 {
 
 // from is a number up to which there is no match from target on, end where there is none at all. It reads no block.
 func (s *Search) from(target uint64) uint64 {
+	for _, other := range s.also {
+		target = max(target, other.from(target))
+	}
 	if !s.any {
 		for _, t := range s.rarest {
 			target = max(target, t.from(target))
@@ -207,24 +233,37 @@ func (s *Search) from(target uint64) uint64 {
 // look finds the matches of the window from base on.
 func (s *Search) look(base uint64) {
 	s.base, s.open, s.found = base, true, docSet{}
+	s.err = s.within(base, nil, &s.found)
+	for _, other := range s.also {
+		if s.err != nil {
+			return
+		}
+		other.found = docSet{}
+		s.err = other.within(base, &s.found, &other.found)
+		s.found.and(&other.found)
+	}
+}
+
+// within finds the matches of the window from base on by the terms. only is the set of those that are asked for, nil
+// for all: others may be found, too.
+func (s *Search) within(base uint64, only, found *docSet) error {
 	for i, t := range s.rarest {
 		if t.of == nil {
 			t.of = make([]entry, s.span)
 		}
-		var only *docSet // the others need not be looked at
 		if i > 0 && !s.any {
-			only = &s.found
+			only = found
 		}
 		if !t.fill(&t.page, base, only) {
-			s.err = s.x.corrupt("block")
-			return
+			return s.x.corrupt("block")
 		}
-		if only == nil {
-			s.found.or(&t.docs)
+		if i == 0 || s.any {
+			found.or(&t.docs)
 			continue
 		}
-		s.found.and(&t.docs)
+		found.and(&t.docs)
 	}
+	return nil
 }
 
 // Doc is the number of the current document.

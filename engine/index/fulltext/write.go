@@ -64,26 +64,37 @@ func (x *Index) load(record value.Value) (*stored, error) {
 }
 
 func (x *Index) decodeStored(raw []byte) (*stored, error) {
-	if len(raw) < 8 {
+	d := &stored{}
+	ok := d.read(raw, func(term []byte, n uint32) bool {
+		d.Terms = append(d.Terms, TermCount{string(term), n})
+		return true
+	})
+	if !ok {
 		return nil, x.corrupt("document")
 	}
-	d := &stored{doc: binary.BigEndian.Uint64(raw)}
+	return d, nil
+}
+
+// read reads the stored form of a document, and gives its terms to f until that is false. It is false for a malformed
+// one.
+func (d *stored) read(raw []byte, f func(term []byte, n uint32) bool) (ok bool) {
+	if len(raw) < 8 {
+		return false
+	}
+	d.doc = binary.BigEndian.Uint64(raw)
 	length, rest, ok := uvarint(raw[8:])
 	d.Length = uint32(length)
 	for ok && len(rest) > 0 {
 		var size, n uint64
 		if size, rest, ok = uvarint(rest); !ok || size > uint64(len(rest)) {
-			return nil, x.corrupt("document")
+			return false
 		}
-		term := string(rest[:size])
-		if n, rest, ok = uvarint(rest[size:]); ok {
-			d.Terms = append(d.Terms, TermCount{term, uint32(n)})
+		term := rest[:size]
+		if n, rest, ok = uvarint(rest[size:]); ok && !f(term, uint32(n)) {
+			break
 		}
 	}
-	if !ok {
-		return nil, x.corrupt("document")
-	}
-	return d, nil
+	return ok
 }
 
 func appendStored(dst []byte, doc uint64, d *Document) []byte {
