@@ -99,7 +99,7 @@ func (s *Store) commitNothing(ctx context.Context, b *kv.Batch) (uint64, error) 
 	ts, err := s.now(ctx)
 	if err == nil {
 		s.order.stamped(f, ts)
-		err = (&attempt{store: s, batch: b}).validate(ctx, ts)
+		err = (&attempt{store: s, batch: b, parts: s.parts(b)}).validate(ctx, ts)
 	}
 	if err != nil {
 		s.order.failed(f)
@@ -128,10 +128,20 @@ func told(b *kv.Batch, ts uint64) func() {
 	return func() { b.Applied(kv.Version(ts)) }
 }
 
-// commitWrites writes a batch. The first attempt runs at the timestamp of the batch's snapshot: the cluster itself
+// commitWrites writes a batch, with others where it can.
+func (s *Store) commitWrites(ctx context.Context, b *kv.Batch) (uint64, error) {
+	if m := s.member(ctx, b); m != nil {
+		if o := s.groups.commit(s, m); !o.solo {
+			return o.ts, o.err
+		}
+	}
+	return s.commitAlone(ctx, b)
+}
+
+// commitAlone writes one batch. The first attempt runs at the timestamp of the batch's snapshot: the cluster itself
 // then refuses it where a key that it writes has changed since. Keys that it has not read may have changed: for them
 // it is tried again at a new timestamp, with all that it has read validated.
-func (s *Store) commitWrites(ctx context.Context, b *kv.Batch) (uint64, error) {
+func (s *Store) commitAlone(ctx context.Context, b *kv.Batch) (uint64, error) {
 	start, taken := s.take(b.Snapshot)
 	lane := byte(0)
 	for try := 1; ; try++ {
@@ -141,7 +151,7 @@ func (s *Store) commitWrites(ctx context.Context, b *kv.Batch) (uint64, error) {
 				return 0, err
 			}
 		}
-		a := &attempt{store: s, batch: b, start: start, checked: taken}
+		a := &attempt{store: s, batch: b, parts: s.parts(b), start: start, checked: taken}
 		if err := a.lane(ctx, lane); err != nil {
 			return 0, err
 		}
@@ -151,7 +161,7 @@ func (s *Store) commitWrites(ctx context.Context, b *kv.Batch) (uint64, error) {
 		case errors.Is(err, errLate) && try < maxTries:
 			lane = a.tale.lane + 1
 		case err == nil:
-			s.committed(ts)
+			s.committed(ts, 1)
 			return ts, nil
 		case !errors.Is(err, kv.ErrConflict) || try == maxTries || !a.blind:
 			return 0, err
@@ -173,8 +183,9 @@ func (s *Store) take(v kv.Version) (uint64, bool) {
 	return uint64(v), true
 }
 
-func (s *Store) committed(ts uint64) {
-	s.commits.Add(1)
+func (s *Store) committed(ts uint64, batches int) {
+	s.commits.Add(uint64(batches))
+	s.transactions.Add(1)
 	for {
 		old := s.newest.Load()
 		if ts <= old || s.newest.CompareAndSwap(old, ts) {
@@ -183,10 +194,24 @@ func (s *Store) committed(ts uint64) {
 	}
 }
 
-// attempt is one try to commit a batch.
+// part is a batch, with the snapshot that it has read, or nil where that is not open any more.
+type part struct {
+	batch *kv.Batch
+	snap  *snapshot
+}
+
+// parts are what a batch by itself consists of.
+func (s *Store) parts(b *kv.Batch) []part {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return []part{{b, s.open[b.Snapshot]}}
+}
+
+// attempt is one try to commit a batch, or a group of them.
 type attempt struct {
 	store   *Store
-	batch   *kv.Batch
+	batch   *kv.Batch // of a group: what all its parts write
+	parts   []part    // who has read what
 	start   uint64
 	checked bool // start is that of the snapshot: what is both read and written needs no other check
 	blind   bool // it failed over a key that the batch has not read

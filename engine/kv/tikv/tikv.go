@@ -58,6 +58,7 @@ type Store struct {
 	ctx    context.Context // ends with the store
 	cancel context.CancelFunc
 	gate   gate
+	groups groups
 	order  order
 	folder folder
 	trips  Trips
@@ -71,6 +72,8 @@ type Store struct {
 	newest    atomic.Uint64 // the newest commit of this process
 	commits   atomic.Uint64
 	conflicts atomic.Uint64
+
+	transactions atomic.Uint64 // that have committed batches
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -220,7 +223,7 @@ func (s *Store) Exclusive(ctx context.Context) (*kv.Turn, error) { return s.gate
 // Stats implements kv.Store. Version is the newest commit of this process.
 func (s *Store) Stats() kv.Stats {
 	st := kv.Stats{Kind: "tikv", Version: kv.Version(s.newest.Load()), Commits: s.commits.Load(),
-		Conflicts: s.conflicts.Load(), Begun: s.begun.Load()}
+		Conflicts: s.conflicts.Load(), Begun: s.begun.Load(), Groups: s.transactions.Load()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.Snapshots = int64(len(s.open))

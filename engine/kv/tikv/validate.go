@@ -3,9 +3,9 @@ package tikv
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -38,48 +38,57 @@ func (a *attempt) validate(ctx context.Context, ts uint64) error {
 	return group.Wait()
 }
 
-// validateKeys compares single keys, and looks whether what is added to is a counter. What the snapshot remembers is
-// not read again.
+// validateKeys compares single keys, and looks whether what is added to is a counter. What a snapshot remembers is not
+// read again: only a batch that goes alone may have read more.
 func (a *attempt) validateKeys(ctx context.Context, group *errgroup.Group, now, then *reader) {
 	s := a.store
-	s.mu.Lock()
-	sn := s.open[a.batch.Snapshot]
-	s.mu.Unlock()
-	var plain, unseen [][]byte // in the cluster
-	want := map[string]uint64{}
-	for _, key := range a.batch.Reads.Keys {
-		if a.checked && a.writes(key) {
-			continue
-		}
-		if s.opt.Counter(key) {
-			group.Go(func() error { return sameValue(ctx, now, then, key) })
-			continue
-		}
-		k := s.space.base(key)
-		plain = append(plain, k)
-		if sn != nil {
-			if d, ok := sn.seen[string(key)]; ok {
-				want[string(k)] = d
-				continue
+	check := sameKeys{now: now, then: then, want: map[string]uint64{}, counters: map[string][]byte{}}
+	for _, p := range a.parts {
+		for _, key := range p.batch.Reads.Keys {
+			switch seen, ok := p.seen(key); {
+			case a.checked && a.writes(key):
+			case s.opt.Counter(key):
+				group.Go(func() error { return sameValue(ctx, now, then, key) })
+			case ok:
+				check.expect(s.space.base(key), seen)
+			default:
+				check.unseen = append(check.unseen, s.space.base(key))
 			}
 		}
-		unseen = append(unseen, k)
-	}
-	if sn != nil { // what the transaction goes by and has not asked for counts as read
-		for _, key := range sn.belief.used {
-			k, b := s.space.base(key), sn.belief.pairs[string(key)]
-			plain = append(plain, k)
-			want[string(k)] = digest(b.value, b.there)
+		if p.snap == nil {
+			continue
+		}
+		for _, key := range p.snap.belief.used { // what it goes by and has not asked for counts as read
+			b := p.snap.belief.pairs[string(key)]
+			check.expect(s.space.base(key), digest(b.value, b.there))
 		}
 	}
-	counters := map[string][]byte{}
 	for _, d := range a.batch.Deltas {
-		k := s.space.base(d.Key)
-		plain = append(plain, k)
-		counters[string(k)] = d.Key
+		check.counters[string(s.space.base(d.Key))] = d.Key
 	}
-	if len(plain) > 0 {
-		group.Go(func() error { return sameKeys(ctx, now, then, plain, unseen, want, counters) })
+	if len(check.want)+len(check.unseen)+len(check.counters) > 0 {
+		group.Go(func() error { return check.run(ctx) })
+	}
+}
+
+// seen gives the digest of what the snapshot gave for a key, if it remembers that.
+func (p part) seen(key []byte) (uint64, bool) {
+	if p.snap == nil {
+		return 0, false
+	}
+	d, ok := p.snap.seen[string(key)]
+	return d, ok
+}
+
+// reads calls f with each key that the batch has read, or goes by.
+func (p part) reads(f func(key []byte)) {
+	for _, k := range p.batch.Reads.Keys {
+		f(k)
+	}
+	if p.snap != nil {
+		for _, k := range p.snap.belief.used {
+			f(k)
+		}
 	}
 }
 
@@ -91,43 +100,78 @@ func (a *attempt) writes(key []byte) bool {
 	return ok
 }
 
-// sameKeys compares keys now with the digests in want, which lacks those of unseen. Of those in counters it only wants
-// that a counter is there, or nothing.
-func sameKeys(ctx context.Context, now, then *reader, keys, unseen [][]byte, want map[string]uint64,
-	counters map[string][]byte) error {
-	have := make(map[string]uint64, len(keys))
-	var mu sync.Mutex
-	note := func(to map[string]uint64, fail *error) func(k, stored []byte) {
-		return func(k, stored []byte) {
-			v, err := unseal(k, stored)
-			mu.Lock()
-			defer mu.Unlock()
-			if of, ok := counters[string(k)]; ok && err == nil {
-				if _, ok := kv.Counter(v); !ok {
-					err = fmt.Errorf("add to key %x: %w", of, kv.ErrCounter)
-				}
-			}
-			if to[string(k)] = digest(v, true); err != nil {
-				*fail = err
-			}
-		}
-	}
-	var bad error
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return now.getAll(ctx, keys, note(have, &bad)) })
-	if len(unseen) > 0 {
-		group.Go(func() error { return then.getAll(ctx, unseen, note(want, &bad)) })
-	}
-	if err := group.Wait(); err != nil {
+// sameKeys compares keys of the cluster.
+type sameKeys struct {
+	now, then *reader
+	want      map[string]uint64 // digests
+	unseen    [][]byte          // keys whose digests then has to tell
+	counters  map[string][]byte // keys that only have to be counters, or absent, and their names
+	differ    bool              // different values of one key were read, or gone by
+}
+
+// expect notes that a key must have a digest.
+func (c *sameKeys) expect(k []byte, d uint64) {
+	was, ok := c.want[string(k)]
+	c.differ = c.differ || ok && was != d
+	c.want[string(k)] = d
+}
+
+// run reads the keys and compares. Errors: errChanged, kv.ErrCounter, those of reads.
+func (c *sameKeys) run(ctx context.Context) error {
+	if err := c.ask(ctx); err != nil {
 		return err
 	}
-	if bad != nil {
-		return bad
+	keys := make([][]byte, 0, len(c.want)+len(c.counters))
+	for k := range c.want {
+		keys = append(keys, []byte(k))
 	}
-	for _, k := range keys {
-		if _, ok := counters[string(k)]; !ok && have[string(k)] != want[string(k)] {
+	for k := range c.counters {
+		keys = append(keys, []byte(k))
+	}
+	have := make(map[string]uint64, len(c.want))
+	var bad error
+	err := c.now.getAll(ctx, keys, func(k, stored []byte) {
+		v, err := unseal(k, stored)
+		if of, ok := c.counters[string(k)]; ok && err == nil {
+			if _, ok := kv.Counter(v); !ok {
+				err = fmt.Errorf("add to key %x: %w", of, kv.ErrCounter)
+			}
+		}
+		if have[string(k)] = digest(v, true); err != nil {
+			bad = err
+		}
+	})
+	if err = errors.Join(err, bad); err != nil {
+		return err
+	}
+	for k, d := range c.want {
+		if have[k] != d {
 			return errChanged
 		}
+	}
+	return nil
+}
+
+// ask looks up what the snapshot gave for the unseen keys.
+func (c *sameKeys) ask(ctx context.Context) error {
+	if len(c.unseen) > 0 {
+		was := map[string]uint64{}
+		var bad error
+		err := c.then.getAll(ctx, c.unseen, func(k, stored []byte) {
+			v, err := unseal(k, stored)
+			if was[string(k)] = digest(v, true); err != nil {
+				bad = err
+			}
+		})
+		if err = errors.Join(err, bad); err != nil {
+			return err
+		}
+		for _, k := range c.unseen {
+			c.expect(k, was[string(k)])
+		}
+	}
+	if c.differ {
+		return errChanged
 	}
 	return nil
 }
