@@ -472,6 +472,7 @@ func (c *boltCursor) step(forward bool) (k, v []byte, err error) {
 			return nil, nil, err
 		}
 		if c.values {
+			c.ahead(forward)
 			c.pages.prove(&c.stack[len(c.stack)-1].sheet)
 		}
 		if top = &c.stack[len(c.stack)-1]; forward {
@@ -481,6 +482,20 @@ func (c *boltCursor) step(forward bool) (k, v []byte, err error) {
 		}
 	}
 	return nil, nil, nil
+}
+
+// ahead has the processor fetch the leaf that a scan reads next, while it works on the one that it has come to: a
+// processor does not go on fetching across pages by itself, and to wait for each new page is a good part of a scan. The
+// leaf is not looked at, so a damaged one is found when, and only if, the scan comes to it. The number of the page is
+// looked at: a damaged one may be any number.
+func (c *boltCursor) ahead(forward bool) {
+	up := &c.stack[len(c.stack)-2]
+	if !forward || up.at+1 >= up.n {
+		return
+	}
+	if id := up.child(up.at + 1); id < c.pages.count {
+		fetchAhead(&c.pages.data[id*c.pages.size], c.pages.size)
+	}
 }
 
 // down goes to the page under the present element of a branch.

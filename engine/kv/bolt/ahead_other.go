@@ -1,0 +1,5 @@
+//go:build !amd64
+
+package bolt
+
+func fetchAhead(*byte, uint64) {}
