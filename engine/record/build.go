@@ -41,21 +41,18 @@ func (g *Gate) eachStored(ctx context.Context, tb *catalog.Table, f func(*value.
 // eachIn is eachStored for the first records of a range, limit of them; 0 for all.
 func (g *Gate) eachIn(ctx context.Context, tb *catalog.Table, r kv.Range, limit int,
 	f func(*value.RecordID, value.Value) error) error {
+	return g.eachPair(ctx, r, limit, decoded(tb, f))
+}
+
+// eachPair is eachIn for records as they are stored.
+func (g *Gate) eachPair(ctx context.Context, r kv.Range, limit int, f func(kv.Pair) error) error {
 	cur := g.Tx.Scan(r, txn.ScanOptions{Limit: limit})
 	defer cur.Close()
 	for n := 1; cur.Next(); n++ {
 		if n&255 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		k, err := key.DecodeRecord(cur.Key())
-		if err != nil {
-			return fmt.Errorf("read a record key of %s: %w", tb.Name, err)
-		}
-		doc, err := decode(cur.Value())
-		if err != nil {
-			return err
-		}
-		if err := f(&value.RecordID{Table: tb.Name, Key: k}, doc); err != nil {
+		if err := f(kv.Pair{Key: cur.Key(), Value: cur.Value()}); err != nil {
 			return err
 		}
 	}

@@ -94,33 +94,39 @@ func decoded(tb *catalog.Table, add func(*value.RecordID, value.Value) error) fu
 	}
 }
 
-// addKept adds a stored record to a batch: its key goes into the entries as it is, and fields that are indexed are read
-// without the others.
+// addKept adds a stored record to a batch: its key goes into the entries as it is.
 func (g *Gate) addKept(ctx context.Context, tb *catalog.Table, ix *catalog.Index, b *index.Batch, p kv.Pair) error {
 	id, err := key.RecordPart(p.Key)
 	if err != nil {
 		return fmt.Errorf("read a record key of %s: %w", tb.Name, err)
 	}
+	vs, err := g.kept(ctx, ix, p)
+	if err != nil {
+		return err
+	}
+	return b.Add(id, vs)
+}
+
+// kept is the values of an index in a stored record, in a buffer of the gate. Fields that are indexed are read without
+// the others.
+func (g *Gate) kept(ctx context.Context, ix *catalog.Index, p kv.Pair) ([]value.Value, error) {
 	vs := g.vals[1][:0]
 	for _, path := range ix.Paths {
 		if len(path) != 1 || path[0].All {
 			doc, err := decode(p.Value)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if vs, err = g.indexed(ctx, 1, ix, doc); err != nil {
-				return err
-			}
-			return b.Add(id, vs)
+			return g.indexed(ctx, 1, ix, doc)
 		}
 		v, _, err := value.RecordField(p.Value, path[0].Name)
 		if err != nil {
-			return fmt.Errorf("read a record: %w", err)
+			return nil, fmt.Errorf("read a record: %w", err)
 		}
 		vs = append(vs, v)
 	}
 	g.vals[1] = vs[:0]
-	return b.Add(id, vs)
+	return vs, nil
 }
 
 // errNoPlace says that a unique index has no place for one of the records of a part.
@@ -167,10 +173,9 @@ func (a *adder) ahead(tx *txn.Tx, records []kv.Pair) error {
 func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, limit BuildLimit) (*adder, error) {
 	switch {
 	case ix.Define.Kind == ast.IndexFullText:
-		t := &textAdder{g: g, ix: ix, b: fulltext.Open(g.Tx, tb, ix).Extend(&g.Texts.Numbers)}
-		add := func(id *value.RecordID, doc value.Value) error { return t.add(ctx, id, doc) }
-		return &adder{add: decoded(tb, add),
-			finish: t.b.FinishPart, key: t.b.Key}, nil
+		t := &textAdder{g: g, ix: ix, b: fulltext.Open(g.Tx, tb, ix).Extend(g.Texts)}
+		add := func(p kv.Pair) error { return t.add(ctx, p) }
+		return &adder{add: add, finish: t.b.FinishPart, key: t.b.Key}, nil
 	case ix.Define.Vector != nil:
 		x, add, err := g.vectorAdder(ctx, tb, ix)
 		finish := func(all bool) error {

@@ -8,6 +8,8 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/index/fulltext"
+	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -56,11 +58,15 @@ func (g *Gate) document(ctx context.Context, ix *catalog.Index, v value.Value) (
 	if err != nil {
 		return nil, err
 	}
-	return g.analyzed(ctx, a, v)
+	texts, err := g.texts(ctx, a, v)
+	if err != nil {
+		return nil, err
+	}
+	return fulltext.NewDocument(&g.scratch, a, texts), nil
 }
 
-// analyzed is document for an analyzer that is at hand.
-func (g *Gate) analyzed(ctx context.Context, a *fulltext.Analyzer, v value.Value) (*fulltext.Document, error) {
+// texts are the texts of a value, as an analyzer takes them.
+func (g *Gate) texts(ctx context.Context, a *fulltext.Analyzer, v value.Value) ([]string, error) {
 	texts := fulltext.Texts(nil, v)
 	for i, text := range texts {
 		var err error
@@ -68,7 +74,7 @@ func (g *Gate) analyzed(ctx context.Context, a *fulltext.Analyzer, v value.Value
 			return nil, err
 		}
 	}
-	return fulltext.NewDocument(&g.scratch, a, texts), nil
+	return texts, nil
 }
 
 // single is the value of an index of one field; NONE for no image.
@@ -113,13 +119,13 @@ type textAdder struct {
 	a  *fulltext.Analyzer // nil until the first record
 }
 
-// add adds a record, unless it is there.
-func (t *textAdder) add(ctx context.Context, id *value.RecordID, doc value.Value) error {
-	if has, err := t.b.Has(id.Key); has || err != nil {
-		return err
-	}
-	v, err := t.g.single(ctx, 1, t.ix, doc)
+// add adds a stored record, unless it is there.
+func (t *textAdder) add(ctx context.Context, p kv.Pair) error {
+	id, err := key.RecordPart(p.Key)
 	if err != nil {
+		return fmt.Errorf("read a record key: %w", err)
+	}
+	if has, err := t.b.Has(id); has || err != nil {
 		return err
 	}
 	if t.a == nil {
@@ -127,17 +133,22 @@ func (t *textAdder) add(ctx context.Context, id *value.RecordID, doc value.Value
 			return err
 		}
 	}
-	d, err := t.g.analyzed(ctx, t.a, v)
+	v, err := t.g.kept(ctx, t.ix, p)
 	if err != nil {
 		return err
 	}
-	return t.b.Add(id.Key, d)
+	texts, err := t.g.texts(ctx, t.a, v[0])
+	if err != nil {
+		return err
+	}
+	return t.b.Add(t.a, id, texts)
 }
 
 // buildText fills a full-text index, which has no entries, with all records of its table.
 func (g *Gate) buildText(ctx context.Context, tb *catalog.Table, ix *catalog.Index) error {
-	t := textAdder{g: g, ix: ix, b: fulltext.Open(g.Tx, tb, ix).Build(&g.Texts.Numbers)}
-	err := g.eachStored(ctx, tb, func(id *value.RecordID, doc value.Value) error { return t.add(ctx, id, doc) })
+	t := textAdder{g: g, ix: ix, b: fulltext.Open(g.Tx, tb, ix).Build(g.Texts)}
+	start, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, nil)
+	err := g.eachPair(ctx, kv.Range{Start: start, End: end}, 0, func(p kv.Pair) error { return t.add(ctx, p) })
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/txn"
@@ -39,10 +40,10 @@ func TestFoldingChangesNoAnswers(t *testing.T) {
 		b, store := newBench(t), mem.New()
 		n := &naive{texts: map[int]string{}}
 		b.in(store, func() {
-			build := b.x.Build(&b.numbers)
+			build := b.x.Build(&b.texts)
 			for id := range rapid.IntRange(0, 300).Draw(rt, "built") {
 				n.put(id, "a b")
-				b.check(build.Add(value.Int(int64(id)), NewDocument(&b.s, b.a, []string{"a b"})))
+				b.check(build.Add(b.a, key.AppendRecordKey(nil, value.Int(int64(id))), []string{"a b"}))
 			}
 			b.check(build.Finish())
 		})
@@ -89,7 +90,7 @@ func TestFoldingChangesNoAnswers(t *testing.T) {
 // TestFoldBesideWriters folds while others write the same documents and terms.
 func TestFoldBesideWriters(t *testing.T) {
 	first, store := newBench(t), mem.New()
-	first.in(store, func() { first.check(first.x.Build(&first.numbers).Finish()) })
+	first.in(store, func() { first.check(first.x.Build(&first.texts).Finish()) })
 	library := NewLibrary(store, nil, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	defer library.Close()
 	var writers, folders sync.WaitGroup
@@ -148,7 +149,7 @@ func TestFoldBesideWriters(t *testing.T) {
 func TestFoldOfADroppedIndex(t *testing.T) {
 	b, store := newBench(t), mem.New()
 	b.in(store, func() {
-		b.check(b.x.Build(&b.numbers).Finish())
+		b.check(b.x.Build(&b.texts).Finish())
 		b.put(1, "a")
 	})
 	b.in(store, func() {
@@ -165,7 +166,7 @@ func TestFoldOfADroppedIndex(t *testing.T) {
 // TestWhatWasNotFoldedBeforeARestartIsFolded: changes of a process before are counted when an index is first used.
 func TestWhatWasNotFoldedBeforeARestartIsFolded(t *testing.T) {
 	b, store := newBench(t), mem.New()
-	b.in(store, func() { b.check(b.x.Build(&b.numbers).Finish()) })
+	b.in(store, func() { b.check(b.x.Build(&b.texts).Finish()) })
 	for from := 0; from < foldAfter/4; from += 1000 {
 		b.in(store, func() {
 			for id := from; id < from+1000; id++ {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
-	"github.com/nacredb/nacre/engine/index/numbers"
+	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -22,12 +22,12 @@ import (
 
 // bench is an index over a store of its own.
 type bench struct {
-	t       testing.TB
-	tx      *txn.Tx
-	x       *Index
-	a       *Analyzer
-	s       Scratch
-	numbers numbers.Source
+	t     testing.TB
+	tx    *txn.Tx
+	x     *Index
+	a     *Analyzer
+	s     Scratch
+	texts Library
 }
 
 func newBench(t testing.TB) *bench {
@@ -51,7 +51,7 @@ func (b *bench) check(err error) {
 
 func (b *bench) put(id int, text string) {
 	b.t.Helper()
-	b.check(b.x.Put(&b.numbers, value.Int(int64(id)), NewDocument(&b.s, b.a, []string{text})))
+	b.check(b.x.Put(&b.texts.Numbers, value.Int(int64(id)), NewDocument(&b.s, b.a, []string{text})))
 }
 
 // found lists the record and score of every match.
@@ -179,11 +179,11 @@ func TestIndexAgreesWithScan(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)
 		n := &naive{texts: map[int]string{}}
-		build := b.x.Build(&b.numbers)
+		build := b.x.Build(&b.texts)
 		for id := range rapid.IntRange(0, 20).Draw(rt, "built") {
 			s := text(rt, 6)
 			n.put(id, s)
-			b.check(build.Add(value.Int(int64(id)), NewDocument(&b.s, b.a, []string{s})))
+			b.check(build.Add(b.a, key.AppendRecordKey(nil, value.Int(int64(id))), []string{s}))
 		}
 		b.check(build.Finish())
 		for range rapid.IntRange(0, 40).Draw(rt, "changes") {
@@ -223,6 +223,73 @@ func best(hits []naiveHit) {
 	slices.SortStableFunc(hits, func(a, b naiveHit) int { return cmp.Compare(b.score, a.score) })
 }
 
+// TestSearchAlso holds searches for several queries at once against those for each.
+func TestSearchAlso(t *testing.T) {
+	b, w := newBench(t), newWords(2)
+	build := b.x.Build(&b.texts)
+	for id := range 3000 {
+		b.check(build.Add(b.a, key.AppendRecordKey(nil, value.Int(int64(id))), []string{w.text(30)}))
+	}
+	b.check(build.Finish())
+	for id := 2900; id < 3100; id++ { // changes beside the blocks
+		b.put(id, w.text(30))
+	}
+	query := func() *Query {
+		var words []string
+		for range 1 + w.r.IntN(3) {
+			words = append(words, fmt.Sprintf("w%d", w.r.IntN(1<<w.r.IntN(9))))
+		}
+		return NewQuery(b.a, strings.Join(words, " "), w.r.IntN(2) == 0)
+	}
+	matches := func(q *Query, also ...*Query) (docs []uint64, scores map[uint64]float64) {
+		s, err := b.x.Search(q, also...)
+		b.check(err)
+		scores = map[uint64]float64{}
+		for s.Next() {
+			docs = append(docs, s.Doc())
+			scores[s.Doc()] = s.Score()
+		}
+		b.check(s.Err())
+		return docs, scores
+	}
+	some := 0
+	for range 300 {
+		q, also := query(), []*Query{query(), query()}[:1+w.r.IntN(2)]
+		want, scores := matches(q)
+		for _, other := range also {
+			_, has := matches(other)
+			want = slices.DeleteFunc(want, func(doc uint64) bool { _, ok := has[doc]; return !ok })
+		}
+		some += min(1, len(want))
+		got, gotScores := matches(q, also...)
+		if !slices.Equal(got, want) {
+			t.Fatalf("%v, %v: got %v, want %v", q, also, got, want)
+		}
+		var hits []Hit
+		for _, doc := range want {
+			if gotScores[doc] != scores[doc] {
+				t.Errorf("%v, %v: got the score %v, want %v", q, also, gotScores[doc], scores[doc])
+			}
+			hits = append(hits, Hit{doc, scores[doc]})
+		}
+		slices.SortStableFunc(hits, func(a, b Hit) int { return cmp.Compare(b.Score, a.Score) })
+		s, err := b.x.Search(q, also...)
+		b.check(err)
+		if top, err := s.Top(10); err != nil || !slices.Equal(top, hits[:min(10, len(hits))]) {
+			t.Errorf("%v, %v: got the best %v %v, want %v", q, also, top, err, hits[:min(10, len(hits))])
+		}
+		if s, err = b.x.Search(q, also...); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Count(context.Background()); err != nil || n != int64(len(want)) {
+			t.Errorf("%v, %v: counted %d %v, want %d", q, also, n, err, len(want))
+		}
+	}
+	if some < 50 {
+		t.Errorf("only %d searches found anything", some)
+	}
+}
+
 // words makes texts whose words are as common as those of a language: the rank of a word is its number.
 type words struct {
 	r    *rand.Rand
@@ -251,11 +318,11 @@ func TestManyDocuments(t *testing.T) {
 	b := newBench(t)
 	n := &naive{texts: map[int]string{}}
 	w := newWords(1)
-	build := b.x.Build(&b.numbers)
+	build := b.x.Build(&b.texts)
 	for id := range docs {
 		s := w.text(10 + w.r.IntN(40))
 		n.put(id, s)
-		b.check(build.Add(value.Int(int64(id)), NewDocument(&b.s, b.a, []string{s})))
+		b.check(build.Add(b.a, key.AppendRecordKey(nil, value.Int(int64(id))), []string{s}))
 	}
 	b.check(build.Finish())
 	for range docs / 20 {
@@ -346,9 +413,9 @@ func BenchmarkBuild(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		ix := newBench(b)
-		build := ix.x.Build(&ix.numbers)
+		build := ix.x.Build(&ix.texts)
 		for id, s := range texts {
-			ix.check(build.Add(value.Int(int64(id)), NewDocument(&ix.s, ix.a, []string{s})))
+			ix.check(build.Add(ix.a, key.AppendRecordKey(nil, value.Int(int64(id))), []string{s}))
 		}
 		ix.check(build.Finish())
 	}
@@ -373,9 +440,9 @@ func BenchmarkPut(b *testing.B) {
 func benchmarkQuery(b *testing.B, query string, any bool, k int) {
 	w := newWords(1)
 	ix := newBench(b)
-	build := ix.x.Build(&ix.numbers)
+	build := ix.x.Build(&ix.texts)
 	for id := range 20000 {
-		ix.check(build.Add(value.Int(int64(id)), NewDocument(&ix.s, ix.a, []string{w.text(50)})))
+		ix.check(build.Add(ix.a, key.AppendRecordKey(nil, value.Int(int64(id))), []string{w.text(50)}))
 	}
 	ix.check(build.Finish())
 	b.ReportAllocs()
@@ -442,12 +509,12 @@ func TestTermsOfAllDocuments(t *testing.T) {
 // TestQueriesOfManyTerms: windows are smaller for many terms; what is found is the same.
 func TestQueriesOfManyTerms(t *testing.T) {
 	b, plain := newBench(t), &naive{texts: map[int]string{}}
-	build := b.x.Build(&b.numbers)
+	build := b.x.Build(&b.texts)
 	w := newWords(3)
 	for id := range 400 {
 		text := w.text(w.r.IntN(200)) + "every"
 		plain.put(id, text)
-		b.check(build.Add(value.Int(int64(id)), NewDocument(&b.s, b.a, []string{text})))
+		b.check(build.Add(b.a, key.AppendRecordKey(nil, value.Int(int64(id))), []string{text}))
 	}
 	b.check(build.Finish())
 	for id := 390; id < 410; id++ { // beside the blocks

@@ -25,6 +25,8 @@ type Library struct {
 	ctx    context.Context // of the goroutines
 	cancel context.CancelFunc
 
+	counts sync.Pool // of *counts, for builds: those of the parts of one remember the words of the parts before
+
 	mu       sync.Mutex // guards all below; a leaf lock
 	compiled map[*ast.DefineAnalyzer]*Analyzer
 	changed  map[place]*gathered
@@ -73,6 +75,14 @@ func (l *Library) Analyzer(def *ast.DefineAnalyzer) (*Analyzer, error) {
 	}
 	l.compiled[def] = a
 	return a, nil
+}
+
+// takeCounts takes what counts terms out of counts.
+func (l *Library) takeCounts() *counts {
+	if c, ok := l.counts.Get().(*counts); ok {
+		return c
+	}
+	return &counts{}
 }
 
 func (l *Library) known(def *ast.DefineAnalyzer) *Analyzer {

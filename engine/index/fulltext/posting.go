@@ -69,16 +69,24 @@ func (m impact) with(p posting) impact {
 func noImpact() impact { return impact{0, math.MaxUint32} }
 
 // appendBlock is the stored form of a block of postings, which ascend.
-func appendBlock(dst []byte, ps []posting) []byte {
-	best := noImpact()
+func appendBlock(dst []byte, ps []posting) []byte { return appendBehind(dst, nil, ps) }
+
+// appendBehind is the stored form of a block that has the postings of an old one, where there is one, and others behind
+// them.
+func appendBehind(dst []byte, old *block, ps []posting) []byte {
+	if old == nil {
+		first := ps[0].doc
+		old = &block{first: first, last: first, best: noImpact()}
+	}
+	best, prev := old.best, old.last
 	for _, p := range ps {
 		best = best.with(p)
 	}
-	dst = binary.AppendUvarint(dst, uint64(len(ps)))
-	dst = binary.AppendUvarint(dst, ps[0].doc)
+	dst = binary.AppendUvarint(dst, uint64(old.count+len(ps)))
+	dst = binary.AppendUvarint(dst, old.first)
 	dst = binary.AppendUvarint(dst, uint64(best.tf))
 	dst = binary.AppendUvarint(dst, uint64(best.length))
-	prev := ps[0].doc
+	dst = append(dst, old.rest...)
 	for _, p := range ps {
 		dst = binary.AppendUvarint(dst, p.doc-prev)
 		dst = binary.AppendUvarint(dst, uint64(p.tf))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/txn"
 	"github.com/nacredb/nacre/engine/value"
@@ -25,9 +26,9 @@ func TestRecordsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := &bench{t: t, tx: tx, x: Open(tx, tb, ix), a: analyzer(t, "BLANK")}
-	build := b.x.Build(&b.numbers)
+	build := b.x.Build(&b.texts)
 	for id := range 2000 {
-		b.check(build.Add(value.Int(int64(id)), NewDocument(&b.s, b.a, []string{"a"})))
+		b.check(build.Add(b.a, key.AppendRecordKey(nil, value.Int(int64(id))), []string{"a"}))
 	}
 	b.check(build.Finish())
 	for id := 2000; id < 2300; id++ {

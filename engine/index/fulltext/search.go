@@ -173,6 +173,12 @@ func (s *Search) Count(ctx context.Context) (int64, error) {
 		return int64(s.terms[0].list.count), nil
 	}
 	n := int64(0)
+	if s.alone() {
+		for s.Next() {
+			n++
+		}
+		return n, s.Err()
+	}
 	for target := s.behind(); s.seek(target); target = s.windowEnd() {
 		if ctx.Err() != nil {
 			return 0, ctx.Err()
@@ -182,8 +188,17 @@ func (s *Search) Count(ctx context.Context) (int64, error) {
 	return n, s.Err()
 }
 
+// alone reports whether one term is all that is asked: its postings are the matches, so it needs no windows.
+func (s *Search) alone() bool { return len(s.terms) == 1 && s.also == nil }
+
 // seek moves to the first match that is not before target.
 func (s *Search) seek(target uint64) bool {
+	if s.alone() && !s.none && s.err == nil {
+		l := s.terms[0].list
+		s.none = !s.move(l, target) || l.ended
+		s.doc, s.begun = l.doc(), true
+		return !s.none
+	}
 	for !s.none && s.err == nil {
 		if s.inWindow(target) {
 			if at := s.found.from(target - s.base); at < s.span {
@@ -274,6 +289,9 @@ func (s *Search) Score() float64 { return float64(float32(s.exact())) }
 
 // exact adds up the score of the current document, in the order of the query: sums of floats depend on it.
 func (s *Search) exact() float64 {
+	if s.alone() {
+		return s.terms[0].current()
+	}
 	sum, at := 0.0, s.doc-s.base
 	for i := range s.terms {
 		t := &s.terms[i]

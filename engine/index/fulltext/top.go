@@ -21,7 +21,7 @@ func (s *Search) Top(k int) ([]Hit, error) {
 	for i := range s.terms {
 		t.prune = t.prune && s.terms[i].bounds()
 	}
-	if s.any && t.prune && s.also == nil {
+	if (s.any || s.alone()) && t.prune && s.also == nil {
 		t.anyOf()
 	} else {
 		t.walk()

@@ -82,11 +82,14 @@ func (w *Walk) step() (uint64, bool, error) {
 			return 0, false, nil
 		}
 		// Some of the hits were turned away: ask for more of them. Where some may be, as with a phrase behind a search
-		// for its words, a few more cost less at once than another search.
+		// for its words, many more cost less at once than another search. They are not read ahead.
 		if w.asked *= askMore; w.asked == 0 {
 			w.asked = w.Best
 			if w.Sifted || len(w.Beside) > 0 {
 				w.asked *= askMore
+				if !w.X.Tx.Prefetches() {
+					w.asked *= askMore
+				}
 			}
 		}
 		search, err := w.search()

@@ -3,8 +3,6 @@ package fulltext
 import (
 	"encoding/binary"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/nacredb/nacre/engine/index/numbers"
 	"github.com/nacredb/nacre/engine/key"
@@ -21,21 +19,13 @@ type TermCount struct {
 type Document struct {
 	Length uint32      // terms in all, repeated ones too
 	Terms  []TermCount // by term
-
-	met []*counted // one for each of Terms, until the scratch makes another document
 }
 
 // NewDocument counts the terms of the texts of a record.
 func NewDocument(s *Scratch, a *Analyzer, texts []string) *Document {
 	c := &s.counts
-	c.begin(a)
-	d := &Document{}
-	for _, text := range texts {
-		d.Length += uint32(c.add(s, a, text))
-	}
-	c.met = slices.DeleteFunc(c.met, func(t *counted) bool { return len(t.term) > maxTerm })
-	slices.SortFunc(c.met, func(a, b *counted) int { return strings.Compare(a.term, b.term) })
-	d.met, d.Terms = c.met, make([]TermCount, len(c.met))
+	d := &Document{Length: c.document(s, a, texts)}
+	d.Terms = make([]TermCount, len(c.met))
 	for i, t := range c.met {
 		d.Terms[i] = TermCount{t.term, t.n}
 	}
@@ -101,11 +91,16 @@ func appendStored(dst []byte, doc uint64, d *Document) []byte {
 	dst = binary.BigEndian.AppendUint64(dst, doc)
 	dst = binary.AppendUvarint(dst, uint64(d.Length))
 	for _, t := range d.Terms {
-		dst = binary.AppendUvarint(dst, uint64(len(t.Term)))
-		dst = append(dst, t.Term...)
-		dst = binary.AppendUvarint(dst, uint64(t.Count))
+		dst = appendTerm(dst, t.Term, t.Count)
 	}
 	return dst
+}
+
+// appendTerm is a term of the stored form of a document.
+func appendTerm(dst []byte, term string, n uint32) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(term)))
+	dst = append(dst, term...)
+	return binary.AppendUvarint(dst, uint64(n))
 }
 
 // Put indexes a record that is new (to the index), or whose texts have changed.
