@@ -187,6 +187,25 @@ func BenchmarkSpeedText(b *testing.B) {
 	}
 }
 
+// BenchmarkSpeedWords searches for words that are one term each.
+func BenchmarkSpeedWords(b *testing.B) {
+	s := stored(b, func(s *engine.Session) {
+		fillTexts(b, s, speedRows)
+		run(b, s, "DEFINE ANALYZER words TOKENIZERS blank FILTERS lowercase; DEFINE INDEX ft ON doc FIELDS body FULLTEXT ANALYZER words BM25")
+	})
+	phrase := run(b, s, "SELECT VALUE body FROM ONLY doc:77")[0].Value.Str()
+	phrase = strings.Join(strings.Fields(phrase)[20:22], " ")
+	const best = " ORDER BY s DESC LIMIT 10"
+	for _, q := range []struct{ name, where string }{
+		{"Rare", "body @1@ 'word15000'"}, {"Mid", "body @1@ 'word700'"}, {"And", "body @1@ 'word20 word50'"},
+		{"Phrase", "body @1@ '" + phrase + "' AND body CONTAINS '" + phrase + "'"},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			speed(b, s, "SELECT id, search::score(1) AS s FROM doc WHERE "+q.where+best, 0)
+		})
+	}
+}
+
 // BenchmarkSpeedTexts runs a text of 100 statements that each are a transaction, on a store that syncs.
 func BenchmarkSpeedTexts(b *testing.B) {
 	e, err := engine.Open(context.Background(), "bolt://"+filepath.Join(b.TempDir(), "data"), engine.Options{Capabilities: openCapabilities()})
@@ -206,4 +225,11 @@ func BenchmarkSpeedTexts(b *testing.B) {
 	}
 	literal.WriteString("] RETURN NONE")
 	b.Run("Literal1000", func(b *testing.B) { speed(b, s, literal.String(), 1000) })
+}
+
+// BenchmarkSpeedTextBuild builds a full-text index anew.
+func BenchmarkSpeedTextBuild(b *testing.B) {
+	s := stored(b, func(s *engine.Session) { fillTexts(b, s, speedRows) })
+	run(b, s, "DEFINE ANALYZER words TOKENIZERS blank FILTERS lowercase")
+	speed(b, s, "DEFINE INDEX OVERWRITE ft ON doc FIELDS body FULLTEXT ANALYZER words BM25", speedRows)
 }
