@@ -78,8 +78,8 @@ type load struct {
 	heap       uint64
 }
 
-// measure counts the goroutines, without the idle workers of sockets and of HTTP/2: a server keeps a bounded number of
-// them.
+// measure counts the goroutines, without the idle workers of sockets and of HTTP/2, which a server keeps a bounded number
+// of, and without those of the client of a cluster.
 func measure() load {
 	runtime.GC()
 	var m runtime.MemStats
@@ -89,7 +89,8 @@ func measure() load {
 	idle := 0
 	for g := range strings.SplitSeq(text, "\n\n") {
 		if strings.Contains(g, "ws.(*workers).work(") && strings.Contains(g, "[chan receive") && !strings.Contains(g, ".serve(") ||
-			strings.Contains(g, "h2.(*workers).work(") && strings.Contains(g, "[select") && !strings.Contains(g, "stream).run(") {
+			strings.Contains(g, "h2.(*workers).work(") && strings.Contains(g, "[select") && !strings.Contains(g, "stream).run(") ||
+			ofCluster(g) {
 			idle++
 		}
 	}
@@ -124,7 +125,7 @@ func (a *attack) run(line string) {
 	case "server":
 		a.option(rest)
 	case "sql":
-		setup(a.t, a.server(), a.text(rest))
+		setup(a.t, a.server(), a.server().shareBuckets("test", "test", a.text(rest)))
 	case "login":
 		name, fields, _ := strings.Cut(rest, " ")
 		r := a.server().do("POST", "/signin", a.expand(fields), "Accept: application/json")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -13,6 +14,9 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +50,9 @@ var ofOneServer = map[string]string{
 	"TestFloodOfAttachedSessions":             limitOfOne,
 	"TestWrongPasswordsLockOutTheirUserAlone": limitOfOne,
 	"TestGuessesAtAccessMethodsCount":         limitOfOne,
+	"TestAttacks/guessed-secrets":             limitOfOne,
+	"TestAttacks/lock-out":                    limitOfOne,
+	"TestAttacks/grpc":                        grpcOfOne,
 	"TestParallelGuesses":                     limitOfOne,
 	"TestForwardedFromTheRight":               limitOfOne,
 	"TestClientAddress":                       limitOfOne,
@@ -93,6 +100,28 @@ const (
 	readyOfOne   = "/ready is of one server: a balancer takes it out, and asks the other one"
 	metricsOfOne = "metrics are of one server"
 )
+
+var memoryBucket = regexp.MustCompile(`(DEFINE BUCKET (?:IF NOT EXISTS )?\w+ BACKEND) ['"]memory['"]`)
+
+// shareBuckets puts the buckets that a text defines in memory, which are refused while there are several servers, into
+// folders of the database where there are.
+func (s *server) shareBuckets(ns, db, text string) string {
+	if s.second == nil {
+		return text
+	}
+	return memoryBucket.ReplaceAllStringFunc(text, func(def string) string {
+		s.buckets++
+		return memoryBucket.ReplaceAllString(def, fmt.Sprintf("$1 'file:%s/%s/%s/%d'", s.folder, ns, db, s.buckets))
+	})
+}
+
+// ofCluster reports whether a goroutine, by its stack, belongs to the client of the cluster, which makes connections as
+// it needs them.
+func ofCluster(stack string) bool {
+	return balancing != "" && slices.ContainsFunc([]string{"/tikv/client-go/", "/tikv/pd/client", "transport.NewHTTP2Client",
+		"grpcsync.NewCallbackSerializer", "grpc.newClientStreamWithParams"},
+		func(of string) bool { return strings.Contains(stack, of) })
+}
 
 // shared are the tests that run behind a balancer in each run, by how it balances.
 var shared = map[string]string{
@@ -298,13 +327,16 @@ func carry(to, from net.Conn) {
 // pair starts two servers over a prefix of its own of a cluster of stubs, with a balancer in front.
 func pair(t testing.TB, cfg *config.Config, logs *lockedBuffer) (*server, error) {
 	t.Helper()
-	if why, ok := ofOneServer[rootOf(t)]; ok {
-		t.Skip("behind a balancer: " + why)
+	for _, name := range []string{rootOf(t), t.Name()} {
+		if why, ok := ofOneServer[name]; ok {
+			t.Skip("behind a balancer: " + why)
+		}
 	}
 	cluster, prefix := stub.Shared(t)
+	s := &server{t: t, logs: logs, folder: t.TempDir()}
 	cfg.Path, cfg.DurableSessions = "tikv://"+cluster.PD+"/"+prefix, true
+	cfg.BucketFolders = append(cfg.BucketFolders, filepath.Join(s.folder, "{ns}", "{db}"))
 	second := *cfg
-	s := &server{t: t, logs: logs}
 	var addrs, wires []string
 	for _, c := range []*config.Config{cfg, &second} {
 		d, err := daemon.Start(t.Context(), c, telemetry.NewLogger(logs, slog.LevelDebug, false))

@@ -39,6 +39,8 @@ type server struct {
 
 	second      *daemon.Daemon // with NACRE_TEST_BALANCER
 	front, wire *balancer      // before both of them
+	folder      string         // that both may have buckets in
+	buckets     int            // how many shareBuckets has put there
 }
 
 func start(t testing.TB, change ...func(*config.Config)) *server {

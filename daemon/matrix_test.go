@@ -183,7 +183,7 @@ func newScene(t testing.TB, guests bool) *scene {
 	s.live.Notify(func(*engine.Notification) error { return nil })
 	t.Cleanup(s.live.Close)
 	for _, place := range [][2]string{{"n", "d"}, {"n", "other"}, {"m", "d"}} {
-		s.must("USE NS " + place[0] + " DB " + place[1] + "; " + matrixSetup)
+		s.must("USE NS " + place[0] + " DB " + place[1] + "; " + s.shareBuckets(place[0], place[1], matrixSetup))
 		for _, name := range []string{"free", "shut", "whose"} {
 			if _, err := s.root.ImportModel(t.Context(), strings.NewReader(modelFile(t, name))); err != nil {
 				t.Fatal(err)
@@ -374,11 +374,12 @@ func (d *door) walk(t *testing.T, s *scene, m *matrix, p int, name string, got [
 		if c == nil || c.broken {
 			c = &caller{s: s, d: d, who: who}
 		}
-		action := r.action
+		action := s.shareBuckets("n", "d", r.action)
 		for _, b := range r.before {
-			s.must("USE NS n DB d; " + b)
+			s.must("USE NS n DB d; " + s.shareBuckets("n", "d", b))
 		}
-		if strings.Contains(action, "{live}") {
+		watched := strings.Contains(action, "{live}")
+		if watched {
 			action = strings.ReplaceAll(action, "{live}", s.liveID())
 		}
 		was := ""
@@ -387,7 +388,7 @@ func (d *door) walk(t *testing.T, s *scene, m *matrix, p int, name string, got [
 		}
 		o := d.act(c, r, action)
 		changed := r.changes != "" && s.must("USE NS n DB d; "+r.changes) != was
-		if action != r.action {
+		if watched {
 			changed = !s.kill(action)
 		}
 		v := o.verdict(r, changed)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -262,6 +263,9 @@ func (c *caller) ask(protocol, method string, params value.Value, more ...value.
 	f, op := formatOf(protocol), byte(opText)
 	if f == wire.CBOR {
 		op = opBinary
+	}
+	if err := c.k.conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		c.s.t.Fatal(err)
 	}
 	c.k.write(frame(op, true, request(c.s.t, f, method, params, more...)))
 	for {
