@@ -68,7 +68,7 @@ func (s *textRows) next(ctx context.Context) (value.Value, bool, error) {
 
 // open begins the walk.
 func (s *textRows) open() {
-	s.X, s.Query, s.Sifted = s.r.fullText(s.tb, s.ix), s.m.q, s.filter != nil
+	s.X, s.Query, s.Sifted, s.Bare = s.r.fullText(s.tb, s.ix), s.m.q, s.filter != nil, s.ids
 	s.r.Ex.Texts.Seen(s.X)
 	for _, a := range s.also {
 		q := s.r.matcher(s.env, a.X).q

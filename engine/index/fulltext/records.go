@@ -18,8 +18,8 @@ type Records struct {
 	pairs []kv.Pair // read ahead, from at on
 	at    int
 	last  uint64
-	walks bool                   // cur is at the entries behind pairs
-	known map[uint64]value.Value // of Ahead
+	walks bool                // cur is at the entries behind pairs
+	known map[uint64]struct{} // of Ahead: their entries are at hand
 }
 
 // The room of Records, and the greatest step between two numbers for which it walks.
@@ -30,8 +30,8 @@ const (
 
 // Record is Index.Record.
 func (r *Records) Record(x *Index, doc uint64) (value.Value, error) {
-	if k, ok := r.known[doc]; ok {
-		return k, nil
+	if _, ok := r.known[doc]; ok {
+		return x.Record(doc)
 	}
 	near := doc > r.last && doc-r.last <= recordsStep
 	r.last = doc
@@ -64,30 +64,33 @@ func (r *Records) Record(x *Index, doc uint64) (value.Value, error) {
 	}
 }
 
-// Ahead finds the records of hits together, and reads them, where the store is elsewhere: who asks for them one by one
-// waits no more.
-func (r *Records) Ahead(x *Index, hits []Hit) error {
+// Ahead reads the entries of hits together and, with records, the records that they lead to, where the store is
+// elsewhere: asking for them one by one waits no more. What is not asked for does not count as read.
+func (r *Records) Ahead(x *Index, hits []Hit, records bool) error {
 	hits = hits[:min(len(hits), mostAhead)]
 	if !x.Tx.Prefetches() || len(hits) < 2 {
 		return nil
 	}
 	keys := make([][]byte, len(hits))
+	r.known = make(map[uint64]struct{}, len(hits))
 	for i := range hits {
 		keys[i] = bytes.Clone(x.docKey(hits[i].Doc))
+		r.known[hits[i].Doc] = struct{}{}
 	}
-	if _, err := x.Tx.Prefetch(keys); err != nil {
+	if _, err := x.Tx.Prefetch(keys); err != nil || !records {
 		return err
 	}
-	r.known = make(map[uint64]value.Value, len(hits))
-	for i := range hits {
-		k, err := x.Record(hits[i].Doc)
-		if err != nil {
-			return err
+	of := make([][]byte, 0, len(hits))
+	for _, entry := range keys {
+		raw, there, _ := x.Tx.AtHand(entry)
+		if !there {
+			continue // of this transaction, or damaged: who asks for it hears of that
 		}
-		r.known[hits[i].Doc] = k
-		keys[i] = key.Record(nil, x.ns, x.db, x.tb, k)
+		if k, err := key.DecodeIndex(nil, raw, 0); err == nil {
+			of = append(of, key.Record(nil, x.ns, x.db, x.tb, k))
+		}
 	}
-	_, err := x.Tx.Prefetch(keys)
+	_, err := x.Tx.Prefetch(of)
 	return err
 }
 

@@ -15,12 +15,14 @@ type Walk struct {
 	Beside []Beside // what other indexes must have of its records
 	Best   int64
 	Sifted bool // some of the records may be turned away, so more than Best are asked for
+	Bare   bool // the records themselves are not read
 
 	near  Records
 	found *Search
-	hits  []Hit // with Best: what was asked for
+	hits  []Hit // with Best, or where the store is elsewhere: what was asked for
 	hit   int   // the next of them
 	asked int64
+	far   bool        // the store is elsewhere: what the search finds is read ahead
 	key   value.Value // of the current record
 }
 
@@ -71,6 +73,10 @@ func (w *Walk) step() (uint64, bool, error) {
 			if w.found, err = w.search(); err != nil {
 				return 0, false, err
 			}
+			w.far = w.X.Tx.Prefetches()
+		}
+		if w.far {
+			return w.stepFar()
 		}
 		if !w.found.Next() {
 			return 0, false, w.found.Err()
@@ -99,7 +105,29 @@ func (w *Walk) step() (uint64, bool, error) {
 		if w.hits, err = search.Top(int(w.asked)); err != nil || w.hit >= len(w.hits) {
 			return 0, false, err
 		}
-		if err = w.near.Ahead(w.X, w.hits[w.hit:]); err != nil {
+		if err = w.near.Ahead(w.X, w.hits[w.hit:], !w.Bare); err != nil {
+			return 0, false, err
+		}
+	}
+	w.hit++
+	return w.hits[w.hit-1].Doc, true, nil
+}
+
+// firstAhead is how many hits are read ahead first; it grows fourfold, for most who look for a few stop early.
+const firstAhead = 32
+
+// stepFar is step of a search without Best, where each read is a request over the network.
+func (w *Walk) stepFar() (uint64, bool, error) {
+	if w.hit == len(w.hits) {
+		n := min(max(firstAhead, 4*len(w.hits)), mostAhead)
+		w.hits, w.hit = w.hits[:0], 0
+		for len(w.hits) < n && w.found.Next() {
+			w.hits = append(w.hits, Hit{Doc: w.found.Doc(), Score: w.found.Score()})
+		}
+		if err := w.found.Err(); err != nil || len(w.hits) == 0 {
+			return 0, false, err
+		}
+		if err := w.near.Ahead(w.X, w.hits, !w.Bare); err != nil {
 			return 0, false, err
 		}
 	}
@@ -117,7 +145,7 @@ func (w *Walk) At(record value.Value) bool {
 
 // Score is how well the current record fits the query.
 func (w *Walk) Score() float64 {
-	if w.Best > 0 {
+	if w.Best > 0 || w.far {
 		return w.hits[w.hit-1].Score
 	}
 	return w.found.Score()
@@ -132,6 +160,7 @@ func (w *Walk) Count(ctx context.Context) (int64, error) {
 		}
 		return found.Count(ctx)
 	}
+	w.Bare = true
 	for n := int64(0); ; n++ {
 		if _, ok, err := w.Next(ctx); !ok || err != nil {
 			return n, err
