@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	client "github.com/tikv/client-go/v2/tikv"
 	"github.com/tikv/client-go/v2/tikvrpc"
 	"golang.org/x/sync/singleflight"
@@ -38,9 +39,28 @@ func (r *resolver) SendRequest(ctx context.Context, addr string, req *tikvrpc.Re
 	})
 	select {
 	case a := <-answer:
-		resp, _ := a.Val.(*tikvrpc.Response)
-		return resp, a.Err
+		if a.Err != nil {
+			return nil, a.Err
+		}
+		return ownAnswer(a.Val.(*tikvrpc.Response))
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// ownAnswer is a copy for one of those who share an answer: the client changes what it is given.
+func ownAnswer(shared *tikvrpc.Response) (*tikvrpc.Response, error) {
+	m, ok := shared.Resp.(*kvrpcpb.ResolveLockResponse)
+	if !ok { // an answer to something else, which the client refuses
+		return &tikvrpc.Response{Resp: shared.Resp}, nil
+	}
+	raw, err := m.Marshal()
+	if err != nil {
+		return nil, fmt.Errorf("share an answer about locks: %w", err)
+	}
+	own := &kvrpcpb.ResolveLockResponse{}
+	if err := own.Unmarshal(raw); err != nil {
+		return nil, fmt.Errorf("share an answer about locks: %w", err)
+	}
+	return &tikvrpc.Response{Resp: own}, nil
 }
