@@ -484,9 +484,9 @@ func (c *boltCursor) step(forward bool) (k, v []byte, err error) {
 	return nil, nil, nil
 }
 
-// ahead has the processor fetch the leaf that a scan reads next, while it works on the one that it has come to: a
-// processor does not go on fetching across pages by itself, and to wait for each new page is a good part of a scan. The
-// leaf is not looked at, so a damaged one is found when, and only if, the scan comes to it. The number of the page is
+// ahead has the processor fetch the page that a scan reads next, mostly a leaf, while it works on the one that it has
+// come to: a processor does not go on fetching across pages by itself, and to wait for each new page is a good part of
+// a scan. The page is not looked at, so a damaged one is found when, and only if, the scan comes to it. Its number is
 // looked at: a damaged one may be any number.
 func (c *boltCursor) ahead(forward bool) {
 	up := &c.stack[len(c.stack)-2]
