@@ -311,9 +311,7 @@ func (c *committer) admit(r *request) error {
 
 // apply puts a frame into the overlay.
 func (c *committer) apply(f *wal.Frame) {
-	for i, key := range f.Keys {
-		c.active.Set(key, f.Sealed[i])
-	}
+	c.active.SetRun(f.Keys, f.Sealed)
 	c.version = f.Version
 	c.bytes += int64(f.Size())
 }

@@ -56,6 +56,17 @@ func (l *Layer) Set(key, val []byte) (old []byte, replaced bool) {
 	return l.Tree.Set(key, val)
 }
 
+// SetRun is that of Tree.
+func (l *Layer) SetRun(keys, vals [][]byte) {
+	if l.known == nil && l.Len()+len(keys) > filterFrom {
+		l.gather()
+	}
+	if l.known != nil {
+		l.known.addAll(keys)
+	}
+	l.Tree.SetRun(keys, vals)
+}
+
 // filter is a Bloom filter whose bits of a key are in one word, so that asking it reads one cache line (Putze, Sanders,
 // Singler: Cache-, Hash- and Space-Efficient Bloom Filters, JEA 2009). With 600,000 keys it is wrong about less
 // than one absent key in 500. One goroutine adds to it while others ask.
@@ -82,6 +93,27 @@ func (f *filter) add(key []byte) {
 	word, bits := place(key)
 	if w := &f[word]; w.Load()&bits != bits {
 		w.Or(bits)
+	}
+}
+
+// addAll adds many keys. The words of several are read before any is written: a write waits for its word, and what
+// follows waits for the write, but reads go side by side.
+func (f *filter) addAll(keys [][]byte) {
+	var words, bits, have [32]uint64
+	for len(keys) > 0 {
+		n := min(len(words), len(keys))
+		for i, key := range keys[:n] {
+			words[i], bits[i] = place(key)
+		}
+		for i, word := range words[:n] {
+			have[i] = f[word].Load()
+		}
+		for i, word := range words[:n] {
+			if have[i]&bits[i] != bits[i] {
+				f[word].Or(bits[i])
+			}
+		}
+		keys = keys[n:]
 	}
 }
 
