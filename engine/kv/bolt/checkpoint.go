@@ -179,13 +179,14 @@ func (s *Store) putChunk(data *bbolt.Bucket, cur *overlay.Cursor, more bool) (bo
 	}
 	first, last := cur.Key(), cur.Key()
 	prev, next := around(data, first)
-	size := int64(0)
+	size, missing := int64(0), gap{data: data}
 	for n := 0; more && n < s.chunkKeys() && size < s.chunkBytes(); n++ {
 		var err error
 		last = cur.Key()
-		if v := cur.Value(); v == nil {
+		switch v := cur.Value(); {
+		case v == nil && !missing.holds(last):
 			err = data.Delete(last)
-		} else {
+		case v != nil:
 			size += int64(len(v))
 			err = data.Put(last, v)
 		}
@@ -196,6 +197,46 @@ func (s *Store) putChunk(data *bbolt.Bucket, cur *overlay.Cursor, more bool) (bo
 	}
 	data.FillPercent = fillOf(prev, next, first, last) // it is looked at by the commit
 	return more, nil
+}
+
+// gap tells which keys that a checkpoint is to delete are not in a bucket: those of records that came and went since
+// the last one. What comes and goes together is often one run of keys, as of an index that is built anew: one search
+// answers for all of them. The checkpoint changes keys in ascending order, so a gap ahead of it stays one.
+type gap struct {
+	data  *bbolt.Bucket
+	known bool // data has no key from the one that was looked for up to end
+	last  bool // nor any behind that
+	end   []byte
+	again bool // it has answered for a second key
+	blind int  // how many keys are not looked for
+}
+
+// unsought is how many keys are not looked for after one that was in vain: because it is there, or the only one in its
+// gap. Deleting a key looks for it, too.
+const unsought = 16
+
+// holds reports whether it is known that data does not have key. Keys ascend.
+func (g *gap) holds(key []byte) bool {
+	if g.known && (g.last || bytes.Compare(key, g.end) < 0) {
+		g.again = true
+		return true
+	}
+	if g.known && !g.again {
+		g.blind = unsought
+	}
+	g.known, g.again = false, false
+	if g.blind > 0 {
+		g.blind--
+		return false
+	}
+	end, _ := g.data.Cursor().Seek(key)
+	if bytes.Equal(end, key) {
+		g.blind = unsought
+		return false
+	}
+	g.known, g.last = true, end == nil
+	g.end = append(g.end[:0], end...)
+	return true
 }
 
 // around gives the keys of data before a key, and from it on; nil for none.
