@@ -84,19 +84,67 @@ func (b *Batch) sorted() []order {
 	}
 	shared := len(b.entries[0].k)
 	for i := range b.entries {
-		shared = sharedPrefix(b.entries[0].k[:shared], b.entries[i].k)
+		if first := b.entries[0].k[:shared]; !bytes.HasPrefix(b.entries[i].k, first) {
+			shared = sharedPrefix(first, b.entries[i].k)
+		}
 	}
 	out := make([]order, len(b.entries))
 	for i := range b.entries {
 		out[i] = order{headOf(b.entries[i].k[shared:]), int32(i)}
 	}
-	slices.SortFunc(out, func(x, y order) int {
-		if x.head != y.head {
-			return cmp.Compare(x.head, y.head)
+	out = byHead(out)
+	for rest := out; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].head == rest[0].head {
+			n++
 		}
-		return bytes.Compare(b.entries[x.at].k, b.entries[y.at].k)
-	})
+		if same := rest[:n]; n > 1 {
+			slices.SortFunc(same, func(x, y order) int { return bytes.Compare(b.entries[x.at].k, b.entries[y.at].k) })
+		}
+		rest = rest[n:]
+	}
 	return out
+}
+
+// fewHeads is how many are sorted sooner by comparisons.
+const fewHeads = 512
+
+// byHead sorts by heads alone: by one of their bytes after the other, from the last one on, but for those that all have
+// in common.
+func byHead(in []order) []order {
+	differ, rises := uint64(0), true
+	for i := 1; i < len(in); i++ {
+		differ |= in[i].head ^ in[0].head
+		rises = rises && in[i-1].head <= in[i].head
+	}
+	switch {
+	case rises:
+		return in
+	case len(in) < fewHeads:
+		slices.SortFunc(in, func(x, y order) int { return cmp.Compare(x.head, y.head) })
+		return in
+	}
+	out := make([]order, len(in))
+	for shift := 0; shift < 64; shift += 8 {
+		if differ>>shift&0xff == 0 {
+			continue
+		}
+		var at [256]int
+		for i := range in {
+			at[in[i].head>>shift&0xff]++
+		}
+		sum := 0
+		for i, n := range at {
+			at[i], sum = sum, sum+n
+		}
+		for _, o := range in {
+			place := &at[o.head>>shift&0xff]
+			out[*place] = o
+			*place++
+		}
+		in, out = out, in
+	}
+	return in
 }
 
 // sharedPrefix is how many bytes a and b begin with that are the same.
