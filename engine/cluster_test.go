@@ -381,3 +381,20 @@ func TestRemovalReadsNoRecords(t *testing.T) {
 		}
 	}
 }
+
+// TestCreateWaitsForNoSnapshot: a CREATE that reads nothing goes by a timestamp that was asked for in advance.
+func TestCreateWaitsForNoSnapshot(t *testing.T) {
+	e, st := openCluster(t)
+	s := e.RootSession()
+	mustDo(t, s, "USE NS test DB test; DEFINE TABLE plain")
+	mustDo(t, s, "BEGIN; CREATE plain; COMMIT") // it asks first: now it is known what to presume
+	least := uint64(2)
+	for range 20 {
+		before := st.Trips().Stamps.Load()
+		mustDo(t, s, "CREATE plain SET name = 'a'")
+		least = min(least, st.Trips().Stamps.Load()-before)
+	}
+	if least != 0 {
+		t.Errorf("each waits for %d timestamps", least)
+	}
+}

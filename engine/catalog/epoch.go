@@ -77,29 +77,27 @@ func (c *Cache) advance(at kv.Version, raw []byte) {
 	e.known, e.at, e.value = true, at, bytes.Clone(raw)
 }
 
-// Presume makes a transaction go by the versions, and by the epoch, that were seen last, instead of asking for them
-// first: its first request asks for them too (txn.Tx.Presume). It reports whether the transaction does. identity says
-// that the epoch matters to it.
-func (c *Cache) Presume(tx *txn.Tx, identity bool) (bool, error) {
-	if !tx.Prefetches() {
-		return false, nil
-	}
+// Presumed are the versions and the epoch that were seen last. A transaction on a store elsewhere can go by them, instead
+// of asking for them first (txn.Options.Presume). nil: it has to ask. identity says that the epoch matters to it: then it
+// calls RelyOnEpoch as well.
+func (c *Cache) Presumed(identity bool) []kv.Pair {
 	e := &c.epochs
 	e.mu.Lock()
-	var pairs []kv.Pair
-	if _, ok := e.shown[string(versionKey(nil, 0))]; ok && (e.known || !identity) {
-		pairs = make([]kv.Pair, 0, len(e.shown)+1)
-		for k, v := range e.shown {
-			pairs = append(pairs, kv.Pair{Key: []byte(k), Value: v})
-		}
-		pairs = append(pairs, kv.Pair{Key: epochKey(), Value: e.value})
+	defer e.mu.Unlock()
+	if _, ok := e.shown[string(versionKey(nil, 0))]; !ok || identity && !e.known {
+		return nil
 	}
-	e.mu.Unlock()
-	if !tx.Presume(pairs) || !identity {
-		return tx.Presumes(), nil
+	pairs := make([]kv.Pair, 0, len(e.shown)+1)
+	for k, v := range e.shown {
+		pairs = append(pairs, kv.Pair{Key: []byte(k), Value: v})
 	}
+	return append(pairs, kv.Pair{Key: epochKey(), Value: e.value})
+}
+
+// RelyOnEpoch makes a transaction that goes by Presumed depend on the epoch.
+func (c *Cache) RelyOnEpoch(tx *txn.Tx) error {
 	_, err := tx.GetUntracked(epochKey())
-	return true, err
+	return err
 }
 
 // ahead reads the versions of the root and of the databases in use together, what other processes watch there, and

@@ -125,17 +125,24 @@ type Prefetcher interface {
 	Prefetch(keys [][]byte) (next int, err error)
 }
 
-// Presumer is a Snapshot of a store elsewhere that can go by what earlier snapshots have shown, and asks later.
+// Presumer is a Store elsewhere, whose snapshots can go by what earlier ones have shown, and ask later.
 type Presumer interface {
+	// Presume begins a snapshot, a Presuming, whose Get answers pairs without a request; a nil value stands for no
+	// key. Its next request asks with it whether those that Get has answered are so. If not, everything fails with
+	// ErrMoved from then on. A Commit that comes before validates them, as if they had been read, and is ErrConflict.
+	// The state that it reads is that of a moment between the call and its first request. Errors: those of Begin.
+	Presume(ctx context.Context, pairs []Pair) (Snapshot, error)
+}
+
+// Presuming is a Snapshot of a Presumer, also of its Begin.
+type Presuming interface {
 	Prefetcher
 	// AtHand gives what Prefetch has read and Get was not asked for yet; known: it has.
 	AtHand(key []byte) (value []byte, there, known bool)
-	// Presume makes Get answer pairs without a request; a nil value stands for no key. The next request of the snapshot
-	// asks with it whether those that Get has answered are so. If not, everything fails with ErrMoved from then on. A
-	// Commit with this snapshot that comes before validates them, as if they had been read, and is ErrConflict.
-	Presume(pairs []Pair)
 	// Settle asks now, if nothing has asked yet. Errors: ErrMoved, those of Get.
 	Settle() error
+	// Base is what Batch.Snapshot has to be. Version would make the snapshot ask for a version first, if it has none.
+	Base() Version
 }
 
 // Peeker is a Cursor that may know what comes next.

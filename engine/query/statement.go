@@ -55,15 +55,14 @@ func (q *Query) byItself(ctx context.Context, p *prepare.Statement, start time.T
 		after = func(wait func(context.Context) error) { left = wait }
 	}
 	var log *record.Log
-	err := txn.Retry(ctx, q.ex.Store, q.ex.Writing(), func(tx *txn.Tx) error {
+	opt := q.ex.Writing()
+	opt.Presume = q.presumed(p.Stmt)
+	err := txn.Retry(ctx, q.ex.Store, opt, func(tx *txn.Tx) error {
 		q.sess = sess
 		q.base.Reset(vars)
 		left, log = nil, record.NewLog()
 		var err error
 		log.After = after
-		if err = q.presume(tx, p.Stmt); err != nil {
-			return err
-		}
 		if v, _, err = q.run(ctx, tx, log, running{stmt: p.Stmt, reads: p.Reads}); err != nil {
 			return err
 		}
@@ -119,17 +118,15 @@ func (q *Query) reading(ctx context.Context, p *prepare.Statement,
 	start time.Time, presume bool) (v value.Value, sent bool, err error) {
 	opt := q.ex.Reading()
 	opt.Began = start
+	rows := q.rowsOf(p.Stmt)
+	if presume && rows == nil {
+		opt.Presume = q.presumed(p.Stmt)
+	}
 	tx, err := txn.Begin(ctx, q.ex.Store, opt)
 	if err != nil {
 		return value.None, false, err
 	}
 	defer tx.Cancel()
-	rows := q.rowsOf(p.Stmt)
-	if presume && rows == nil {
-		if err := q.presume(tx, p.Stmt); err != nil {
-			return value.None, false, err
-		}
-	}
 	v, _, err = q.run(ctx, tx, nil, running{stmt: p.Stmt, rows: rows, reads: p.Reads})
 	return v, rows != nil && rows.sent, err
 }
@@ -197,8 +194,14 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 	if ctx.Err() != nil && context.Cause(ctx) == exec.ErrStopped {
 		return value.None, errs.Stopped()
 	}
-	if q.sess.Still != nil && !tx.Presumes() {
-		if err := q.ex.Catalog.Observe(tx); err != nil { // what other processes have revoked before the snapshot
+	if q.sess.Still != nil {
+		var err error
+		if tx.Presumes() {
+			err = q.ex.Catalog.RelyOnEpoch(tx)
+		} else {
+			err = q.ex.Catalog.Observe(tx) // what other processes have revoked before the snapshot
+		}
+		if err != nil {
 			return value.None, err
 		}
 	}
@@ -241,14 +244,16 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 	return value.Detach(v), nil
 }
 
-// presume makes a statement that has a transaction of its own go by the definitions and the identity that were seen
-// last, on a store elsewhere: its first request asks whether they hold. Until then it reads no more than what is in
+// presumed is what a statement that has a transaction of its own goes by on a store elsewhere: the definitions and the
+// identity that were seen last. Its first request asks whether they hold. Until then it reads no more than what is in
 // memory, and does nothing outside (exec.Run.Outside).
-func (q *Query) presume(tx *txn.Tx, s ast.Statement) error {
+func (q *Query) presumed(s ast.Statement) []kv.Pair {
+	if _, elsewhere := q.ex.Store.(kv.Presumer); !elsewhere {
+		return nil
+	}
 	switch s.(type) {
 	case *ast.Select, *ast.Create, *ast.Insert, *ast.Update, *ast.Delete, *ast.Relate:
-		_, err := q.ex.Catalog.Presume(tx, q.sess.Still != nil)
-		return err
+		return q.ex.Catalog.Presumed(q.sess.Still != nil)
 	}
 	return nil
 }

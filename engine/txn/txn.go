@@ -41,6 +41,10 @@ type Options struct {
 	again   bool // it repeats one that was refused
 	// Began is a time before Begin, where the caller has looked at the clock already; zero: the transaction looks
 	Began time.Time
+	// Presume is what the transaction goes by on a store elsewhere, see kv.Presumer: not where it repeats one that was
+	// refused. Reads may be kv.ErrMoved then, a Commit that follows writes may be a conflict, and what was read may be
+	// told to others only after Settle.
+	Presume []kv.Pair
 }
 
 // Tx is one transaction. Commit or Cancel must be called once it is open.
@@ -84,7 +88,7 @@ func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
 	if opt.Began.IsZero() {
 		opt.Began = time.Now()
 	}
-	snap, err := store.Begin(ctx)
+	snap, presumes, err := begin(ctx, store, &opt)
 	if err != nil {
 		return nil, fmt.Errorf("begin transaction: %w", err)
 	}
@@ -98,7 +102,7 @@ func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
 	} else {
 		tx = new(Tx)
 	}
-	tx.store, tx.snap, tx.opt, tx.held = store, snap, opt, opt.Memory.Account()
+	tx.store, tx.snap, tx.opt, tx.held, tx.presumes = store, snap, opt, opt.Memory.Account(), presumes
 	if opt.Lasting {
 		tx.held = opt.Memory.Lasting()
 		if err := tx.held.Charge(lastingCost); err != nil {
@@ -107,6 +111,16 @@ func Begin(ctx context.Context, store kv.Store, opt Options) (*Tx, error) {
 		}
 	}
 	return tx, nil
+}
+
+// begin begins the snapshot of a transaction.
+func begin(ctx context.Context, store kv.Store, opt *Options) (sn kv.Snapshot, presumes bool, err error) {
+	if p, ok := store.(kv.Presumer); ok && !opt.again && len(opt.Presume) > 0 {
+		sn, err = p.Presume(ctx, opt.Presume)
+		return sn, true, err
+	}
+	sn, err = store.Begin(ctx)
+	return sn, false, err
 }
 
 // lastingCost is about what a transaction takes that has done nothing yet, with what its session remembers of it.
@@ -183,34 +197,21 @@ func (tx *Tx) Prefetch(keys [][]byte) (next int, err error) {
 
 // AtHand gives what Prefetch has read and Get was not asked for yet; known: it has.
 func (tx *Tx) AtHand(key []byte) (value []byte, there, known bool) {
-	if p, ok := tx.snap.(kv.Presumer); ok && !tx.done {
+	if p, ok := tx.snap.(kv.Presuming); ok && !tx.done {
 		return p.AtHand(key)
 	}
 	return nil, false, false
 }
 
-// Presume makes the transaction go by values which earlier ones have read, see kv.Presumer, and reports whether it
-// does: not on stores that are here, and not where it repeats one that was refused. Reads may be kv.ErrMoved then, a
-// Commit that follows writes may be a conflict, and what was read may be told to others only after Settle.
-func (tx *Tx) Presume(pairs []kv.Pair) bool {
-	p, ok := tx.snap.(kv.Presumer)
-	if !ok || tx.done || tx.opt.again || len(pairs) == 0 {
-		return false
-	}
-	p.Presume(pairs)
-	tx.presumes = true
-	return true
-}
-
-// Presumes reports whether the transaction has gone by what Presume said, and is not settled by Settle yet.
+// Presumes reports whether the transaction goes by Options.Presume, and is not settled by Settle yet.
 func (tx *Tx) Presumes() bool { return tx.presumes }
 
-// Settle makes sure of what Presume said. Errors: kv.ErrMoved, those of Get.
+// Settle makes sure of what was presumed. Errors: kv.ErrMoved, those of Get.
 func (tx *Tx) Settle() error {
 	if !tx.presumes || tx.done {
 		return nil
 	}
-	err := tx.snap.(kv.Presumer).Settle()
+	err := tx.snap.(kv.Presuming).Settle()
 	tx.presumes = err != nil
 	return err
 }
@@ -509,8 +510,8 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	if tx.done {
 		return ErrDone
 	}
-	v := tx.snap.Version()
 	applied := tx.applied()
+	var v kv.Version
 	if tx.changes != nil {
 		defer tx.changes.over()
 	}
@@ -523,6 +524,8 @@ func (tx *Tx) Commit(ctx context.Context) error {
 			tx.drop(err)
 			return commitError(err)
 		}
+	} else if tx.changes != nil && len(tx.hooks) > 0 {
+		v = tx.snap.Version()
 	}
 	tx.finish()
 	tx.report(true, nil)
@@ -593,7 +596,7 @@ func refusal(err error) error {
 
 // batch returns the changes to commit.
 func (tx *Tx) batch() *kv.Batch {
-	b := &kv.Batch{Snapshot: tx.snap.Version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn,
+	b := &kv.Batch{Snapshot: tx.version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn,
 		Urgent: tx.opt.Urgent, Told: tx.told}
 	b.Writes = make([]kv.Write, 0, tx.buf.Len()+len(tx.bulk))
 	bulk := tx.bulk
@@ -615,6 +618,14 @@ func (tx *Tx) batch() *kv.Batch {
 		b.Deltas = append(b.Deltas, kv.Delta{Key: c.Key(), Add: n})
 	}
 	return b
+}
+
+// version is what a batch says that the transaction has read.
+func (tx *Tx) version() kv.Version {
+	if p, ok := tx.snap.(kv.Presuming); ok {
+		return p.Base()
+	}
+	return tx.snap.Version()
 }
 
 // withWritten merges the keys of writes into keys; both are sorted.

@@ -436,6 +436,9 @@ func (a *attempt) allow(ts uint64) error {
 	if err := a.validate(a.ctx, ts); err != nil {
 		return err
 	}
+	if a.moves == 1 { // while the request that commits is on its way
+		a.store.spare(a.parts)
+	}
 	a.valid = ts
 	return nil
 }

@@ -31,21 +31,21 @@ func (b *belief) answer(key []byte) (answer, bool) {
 // asked are the keys that the next request has to ask for. What no Get has asked for until then is dropped.
 func (b *belief) asked() [][]byte { return append([][]byte(nil), b.used...) }
 
-// AtHand implements kv.Presumer.
+// AtHand implements kv.Presuming.
 func (sn *snapshot) AtHand(key []byte) (value []byte, there, known bool) {
 	a, known := sn.ahead[string(key)]
 	return a.value, a.there, known
 }
 
-// Presume implements kv.Presumer.
-func (sn *snapshot) Presume(pairs []kv.Pair) {
+// presume makes a snapshot go by pairs.
+func (sn *snapshot) presume(pairs []kv.Pair) {
 	sn.belief = belief{pairs: make(map[string]answer, len(pairs))}
 	for _, p := range pairs {
 		sn.belief.pairs[string(p.Key)] = answer{p.Value, p.Value != nil}
 	}
 }
 
-// Settle implements kv.Presumer.
+// Settle implements kv.Presuming.
 func (sn *snapshot) Settle() error {
 	if sn.belief.moved {
 		return kv.ErrMoved
@@ -62,6 +62,9 @@ func (sn *snapshot) Settle() error {
 func (sn *snapshot) beside(request func() error) error {
 	if sn.belief.moved {
 		return kv.ErrMoved
+	}
+	if err := sn.asks(); err != nil {
+		return err
 	}
 	presumed := sn.belief.asked()
 	if len(presumed) == 0 {

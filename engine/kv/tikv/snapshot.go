@@ -21,6 +21,8 @@ type snapshot struct {
 	ahead      map[string]answer // what Prefetch has read and Get was not asked for, by key
 	aheadBytes int               // about what ahead takes
 	belief     belief            // see Presume
+	early      bool              // see early.go
+	quiet      bool              // it has made no request yet
 	used       bool              // a commit has taken its timestamp as its own; guarded by Store.mu
 }
 
@@ -40,7 +42,7 @@ const (
 const maxSeen = 4096
 
 func newSnapshot(s *Store, ts uint64) *snapshot {
-	return &snapshot{reader: s.reader(ts), began: time.Now()}
+	return &snapshot{reader: s.reader(ts), began: time.Now(), quiet: true}
 }
 
 // seed makes digests, and what collides, secret of this process.
@@ -55,7 +57,12 @@ func digest(v []byte, there bool) uint64 {
 }
 
 // Version implements kv.Snapshot: it is a timestamp of the cluster.
-func (sn *snapshot) Version() kv.Version { return kv.Version(sn.reader.at) }
+func (sn *snapshot) Version() kv.Version {
+	if err := sn.asks(); err != nil {
+		sn.belief.moved = true // whoever goes on with it begins again, and hears why there
+	}
+	return sn.Base()
+}
 
 // Get implements kv.Snapshot.
 func (sn *snapshot) Get(key []byte) ([]byte, bool, error) {
@@ -136,6 +143,9 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 	if len(asked) == 0 {
 		return keysPerRequest, sn.compare(presumed)
 	}
+	if err := sn.asks(); err != nil {
+		return 0, err
+	}
 	bytes := 1
 	err = sn.reader.getAll(s.ctx, asked, func(k, stored []byte) {
 		bytes += len(stored)
@@ -170,7 +180,7 @@ func (sn *snapshot) Release() {
 		s := sn.reader.store
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.open, sn.Version())
+		delete(s.open, sn.Base())
 	})
 }
 

@@ -64,6 +64,7 @@ type Store struct {
 	trips  Trips
 	lease  lease
 	tales  tales
+	spares spares
 
 	mu    sync.Mutex // guards open; a leaf lock
 	open  map[kv.Version]*snapshot
@@ -76,7 +77,10 @@ type Store struct {
 	transactions atomic.Uint64 // that have committed batches
 }
 
-var _ kv.Store = (*Store)(nil)
+var (
+	_ kv.Store    = (*Store)(nil)
+	_ kv.Presumer = (*Store)(nil)
+)
 
 // Open connects to a cluster. Errors: kv.ErrUnavailable where no placement driver answers in time, kv.ErrLocked
 // where a process of an earlier version has the prefix; what is wrong with opt.
@@ -201,16 +205,21 @@ func (s *Store) Begin(ctx context.Context) (kv.Snapshot, error) {
 	if s.ctx.Err() != nil {
 		return nil, kv.ErrClosed
 	}
+	s.trips.Stamps.Add(1)
 	ts, err := s.now(ctx)
 	if err != nil {
 		return nil, err
 	}
-	sn := newSnapshot(s, ts)
+	return s.opened(newSnapshot(s, ts)), nil
+}
+
+// opened counts a snapshot that begins.
+func (s *Store) opened(sn *snapshot) *snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begun.Add(1)
-	s.open[kv.Version(ts)] = sn
-	return sn, nil
+	s.open[sn.Base()] = sn
+	return sn
 }
 
 // Time implements kv.Dated: versions are timestamps of the placement driver.
@@ -247,6 +256,7 @@ func (s *Store) Close() error {
 	s.folder.stop()
 	s.lease.drop()
 	s.cancel()
+	s.spares.asking.Wait()
 	if err := s.client.Close(); err != nil {
 		return fmt.Errorf("close the cluster: %w", err)
 	}

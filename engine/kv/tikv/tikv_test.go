@@ -64,7 +64,7 @@ func TestStore(t *testing.T) {
 
 // batch is one that has read keys and ranges at sn.
 func batch(sn kv.Snapshot, reads kv.ReadSet, pairs ...string) *kv.Batch {
-	return &kv.Batch{Snapshot: sn.Version(), Reads: reads, Writes: kvtest.Writes(pairs...)}
+	return &kv.Batch{Snapshot: sn.(kv.Presuming).Base(), Reads: reads, Writes: kvtest.Writes(pairs...)}
 }
 
 func keys(ks ...string) kv.ReadSet {
@@ -815,107 +815,5 @@ func TestPeek(t *testing.T) {
 			t.Errorf("%+v: it has moved to %q", tc, c.Key())
 		}
 		c.Close()
-	}
-}
-
-// TestPresume: a snapshot that goes by what is so answers without a request of its own; one that goes by what is not
-// so fails from its first request on, and what was written by it is a conflict.
-func TestPresume(t *testing.T) {
-	st := open(t, tikv.Options{})
-	defer st.Close()
-	kvtest.Put(t, st, "a", "1", "c", "3", "n1", "")
-	begin := func(pairs ...string) (kv.Snapshot, kv.Presumer) {
-		sn := kvtest.Begin(t, st)
-		t.Cleanup(sn.Release)
-		p := sn.(kv.Presumer)
-		var all []kv.Pair
-		for i := 0; i < len(pairs); i += 2 {
-			all = append(all, kv.Pair{Key: []byte(pairs[i])})
-			if pairs[i+1] != "" {
-				all[len(all)-1].Value = []byte(pairs[i+1])
-			}
-		}
-		p.Presume(all)
-		return sn, p
-	}
-	get := func(sn kv.Snapshot, k string) (string, error) {
-		v, _, err := sn.Get([]byte(k))
-		return string(v), err
-	}
-	scan := func(sn kv.Snapshot) error {
-		c := sn.Scan(kv.Range{Start: []byte("a"), End: []byte("d")}, kv.ScanOptions{})
-		defer c.Close()
-		for c.Next() {
-		}
-		return c.Err()
-	}
-	for name, request := range map[string]func(kv.Snapshot, kv.Presumer) error{
-		"get":     func(sn kv.Snapshot, _ kv.Presumer) error { _, err := get(sn, "c"); return err },
-		"counter": func(sn kv.Snapshot, _ kv.Presumer) error { _, err := get(sn, "n2"); return err },
-		"scan":    func(sn kv.Snapshot, _ kv.Presumer) error { return scan(sn) },
-		"prefetch": func(_ kv.Snapshot, p kv.Presumer) error {
-			_, err := p.Prefetch([][]byte{[]byte("c")})
-			return err
-		},
-		"settle": func(_ kv.Snapshot, p kv.Presumer) error { return p.Settle() },
-	} {
-		sn, p := begin("a", "1", "b", "", "c", "wrong and not used")
-		before := st.Trips().Reads.Load()
-		a, err := get(sn, "a")
-		b, err2 := get(sn, "b")
-		if a != "1" || b != "" || err != nil || err2 != nil || st.Trips().Reads.Load() != before {
-			t.Errorf("%s: before: %q %q %v %v", name, a, b, err, err2)
-		}
-		if name == "get" || name == "prefetch" || name == "scan" { // c is asked for itself
-			sn, p = begin("a", "1", "b", "")
-			_, _ = get(sn, "a")
-		}
-		if err := request(sn, p); err != nil {
-			t.Errorf("%s: what is so: %v", name, err)
-		}
-		if v, err := get(sn, "c"); v != "3" || err != nil {
-			t.Errorf("%s: afterwards: %q %v", name, v, err)
-		}
-		for _, wrong := range [][]string{{"a", "2"}, {"a", ""}, {"b", "1"}} {
-			sn, p := begin(wrong...)
-			if v, err := get(sn, wrong[0]); v != wrong[1] || err != nil {
-				t.Errorf("%s: %q %v", name, v, err)
-			}
-			if err := request(sn, p); !errors.Is(err, kv.ErrMoved) || !errors.Is(err, kv.ErrConflict) {
-				t.Errorf("%s: what is not so: %v", name, err)
-			}
-			_, errGet := get(sn, "c")
-			_, errSet := st.Commit(ctx, batch(sn, kv.ReadSet{}, "x", "1"))
-			for _, err := range []error{errGet, scan(sn), p.Settle(), errSet} {
-				if !errors.Is(err, kv.ErrMoved) {
-					t.Errorf("%s: afterwards: %v", name, err)
-				}
-			}
-		}
-	}
-	// Without a request the commit tells.
-	for _, tc := range []struct {
-		pairs []string
-		want  error
-	}{{[]string{"a", "1"}, nil}, {[]string{"b", ""}, nil}, {[]string{"a", "0"}, kv.ErrConflict}, {[]string{"b", "0"},
-		kv.ErrConflict}} {
-		for _, key := range []string{"y", tc.pairs[0]} { // it may be what is written itself
-			sn, _ := begin(tc.pairs...)
-			if _, err := get(sn, tc.pairs[0]); err != nil {
-				t.Error(err)
-			}
-			if _, err := st.Commit(ctx, batch(sn, kv.ReadSet{}, key, "1")); !errors.Is(err, tc.want) {
-				t.Errorf("%v, %s is written: %v", tc.pairs, key, err)
-			}
-			kvtest.Put(t, st, "a", "1", "b", "-")
-		}
-	}
-	sn, _ := begin("a", "1") // it was so, and is not when the batch commits
-	if _, err := get(sn, "a"); err != nil {
-		t.Error(err)
-	}
-	kvtest.Put(t, st, "a", "2")
-	if _, err := st.Commit(ctx, batch(sn, kv.ReadSet{}, "y", "1")); !errors.Is(err, kv.ErrConflict) {
-		t.Errorf("it has changed: %v", err)
 	}
 }

@@ -93,12 +93,12 @@ func (a *attempt) lane(ctx context.Context, least byte) error {
 	return nil
 }
 
-// old reports whether start is that of a snapshot which is open for a while.
+// old reports whether start is that of a snapshot which is open for a while, or from before what it goes by was so.
 func (s *Store) old(v kv.Version, start uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	sn := s.open[v]
-	return uint64(v) == start && (sn == nil || time.Since(sn.began) > laneTimes[0]/5)
+	return uint64(v) == start && (sn == nil || sn.early || time.Since(sn.began) > laneTimes[0]/5)
 }
 
 // tell puts what the batch tells into a transaction of the client.

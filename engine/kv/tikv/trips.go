@@ -6,9 +6,11 @@ import (
 	"github.com/tikv/client-go/v2/tikvrpc"
 )
 
-// Trips counts requests to stores, repetitions included, by what they are. Timestamps are not counted.
+// Trips counts requests to stores, repetitions included, by what they are.
 type Trips struct {
 	Reads, Prewrites, Validations, Commits, Others atomic.Uint64
+
+	Stamps atomic.Uint64 // timestamps that snapshots have waited for; those of commits are not counted
 
 	together atomic.Uint64 // see Together
 }

@@ -22,25 +22,34 @@ func (a *attempt) validate(ctx context.Context, ts uint64) error {
 	}
 	then := s.reader(uint64(b.Snapshot))
 	now.validating, then.validating = true, true
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(requestsAtOnce)
-	a.validateKeys(ctx, group, now, then)
+	looks := a.lookAtKeys(now, then)
 	for base, n := range a.cleared {
-		group.Go(func() error { return onlyDeltas(ctx, now, []byte(base), n) })
+		looks = append(looks, func(ctx context.Context) error { return onlyDeltas(ctx, now, []byte(base), n) })
 	}
 	if s.opt.Isolation == kv.Serializable {
 		for _, r := range b.Reads.Ranges {
 			if !r.Empty() {
-				group.Go(func() error { return sameRange(ctx, now, then, r) })
+				looks = append(looks, func(ctx context.Context) error { return sameRange(ctx, now, then, r) })
 			}
 		}
+	}
+	if len(looks) == 1 { // as nearly always: nothing goes through another goroutine
+		return looks[0](ctx)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(requestsAtOnce)
+	for _, look := range looks {
+		group.Go(func() error { return look(ctx) })
 	}
 	return group.Wait()
 }
 
-// validateKeys compares single keys, and looks whether what is added to is a counter. What a snapshot remembers is not
+// look compares some of what was read. Errors: those of validate.
+type look func(ctx context.Context) error
+
+// lookAtKeys compares single keys, and looks whether what is added to is a counter. What a snapshot remembers is not
 // read again: only a batch that goes alone may have read more.
-func (a *attempt) validateKeys(ctx context.Context, group *errgroup.Group, now, then *reader) {
+func (a *attempt) lookAtKeys(now, then *reader) (looks []look) {
 	s := a.store
 	check := sameKeys{now: now, then: then, want: map[string]uint64{}, counters: map[string][]byte{}}
 	for _, p := range a.parts {
@@ -48,7 +57,7 @@ func (a *attempt) validateKeys(ctx context.Context, group *errgroup.Group, now, 
 			switch seen, ok := p.seen(key); {
 			case a.checked && a.writes(key):
 			case s.opt.Counter(key):
-				group.Go(func() error { return sameValue(ctx, now, then, key) })
+				looks = append(looks, func(ctx context.Context) error { return sameValue(ctx, now, then, key) })
 			case ok:
 				check.expect(s.space.base(key), seen)
 			default:
@@ -67,8 +76,9 @@ func (a *attempt) validateKeys(ctx context.Context, group *errgroup.Group, now, 
 		check.counters[string(s.space.base(d.Key))] = d.Key
 	}
 	if len(check.want)+len(check.unseen)+len(check.counters) > 0 {
-		group.Go(func() error { return check.run(ctx) })
+		looks = append(looks, check.run)
 	}
+	return looks
 }
 
 // seen gives the digest of what the snapshot gave for a key, if it remembers that.
