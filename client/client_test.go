@@ -244,3 +244,31 @@ func TestProbes(t *testing.T) {
 		t.Errorf("a probing client queries: %v", err)
 	}
 }
+
+// TestStoppingServer: a server that is about to end says by every door that it is not ready: nothing was done.
+func TestStoppingServer(t *testing.T) {
+	cfg := config.Default()
+	cfg.Bind, cfg.User, cfg.Pass, cfg.DrainDelay = "127.0.0.1:0", "root", "root", 2*time.Second
+	d, err := daemon.Start(t.Context(), cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clients []*client.Client
+	for _, scheme := range []string{"http://", "grpc://"} {
+		clients = append(clients, open(t, scheme+d.Addr().String()))
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- d.Close(context.WithoutCancel(t.Context())) }()
+	for _, c := range clients {
+		err := error(nil)
+		for err == nil {
+			_, err = c.Query(t.Context(), "RETURN 1", nil)
+		}
+		if !errors.Is(err, client.ErrNotReady) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

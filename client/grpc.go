@@ -152,6 +152,9 @@ func (c *calls) failure(ctx context.Context, err error) error {
 		if e.Kind == errs.KindNotFound && e.Detail != nil && e.Detail.Kind == "Session" {
 			c.lose(fmt.Errorf("%w: %w", ErrUnreachable, e)) // the server was started anew, or the session lay idle
 		}
+		if s.Code() == codes.Unavailable {
+			return fmt.Errorf("%w: %w", ErrNotReady, e)
+		}
 		return e
 	}
 	if s.Code() == codes.Unavailable {

@@ -16,7 +16,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// ErrNotReady is a server that answers but does not serve yet.
+// ErrNotReady is a server that answers but does not serve: not yet, or no longer.
 var ErrNotReady = errors.New("server is not ready")
 
 // maxErrorBody bounds what is read of an error answer.

@@ -106,7 +106,7 @@ const (
 const undetermined = "The outcome of the commit is not known: look at the data before trying again"
 
 var again = []string{"The store does not answer and nothing was written: try again",
-	"Other servers took this one for gone: try again", "The server is starting or stopping. Try again.", leaving}
+	"Other servers took this one for gone: try again", leaving}
 
 // leaving is what a server says that is about to end.
 const leaving = "The server is gracefully shutting down"
