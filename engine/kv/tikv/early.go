@@ -17,8 +17,8 @@ type spares struct {
 	asking sync.WaitGroup
 
 	mu    sync.Mutex // guards all below; a leaf lock
-	of    []spare    // the latest one last
-	asked int        // how many are on their way
+	of    []spare
+	asked int // how many are on their way
 }
 
 // spare is a timestamp that no transaction has, and when it was asked for.
@@ -52,7 +52,7 @@ func (s *Store) Presume(ctx context.Context, pairs []kv.Pair) (kv.Snapshot, erro
 // Base implements kv.Presuming.
 func (sn *snapshot) Base() kv.Version { return kv.Version(sn.reader.at) }
 
-// asks comes before each request of a snapshot. If it is early it becomes one of now.
+// asks comes before each request of a snapshot. If it is early it becomes one of now, and gives its timestamp back.
 func (sn *snapshot) asks() error {
 	sn.quiet = false
 	if !sn.early {
@@ -68,12 +68,15 @@ func (sn *snapshot) asks() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, sn.Base())
+	if !sn.used {
+		s.spares.put(spare{sn.reader.at, sn.began})
+	}
 	sn.reader.at, sn.began, sn.early = ts, began, false
 	s.open[sn.Base()] = sn
 	return nil
 }
 
-// take gives the spare that was asked for last.
+// take gives the last spare.
 func (s *spares) take() (spare, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,12 +85,21 @@ func (s *spares) take() (spare, bool) {
 		return spare{}, false
 	}
 	one := s.of[n-1]
-	if time.Since(one.asked) > spareFor { // and so are the others
+	if time.Since(one.asked) > spareFor { // and so are most others
 		s.of = s.of[:0]
 		return spare{}, false
 	}
 	s.of = s.of[:n-1]
 	return one, true
+}
+
+// put keeps a spare, if there is room.
+func (s *spares) put(one spare) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.of) < maxSpares {
+		s.of = append(s.of, one)
+	}
 }
 
 // spare asks for timestamps in advance: those that parts of a commit would have used.
@@ -111,12 +123,12 @@ func (s *Store) spare(parts []part) {
 	for range n {
 		sp.asking.Go(func() {
 			ts, err := s.now(s.ctx)
+			if err == nil { // otherwise the next transaction asks, and says why there is none
+				sp.put(spare{ts, asked})
+			}
 			sp.mu.Lock()
 			defer sp.mu.Unlock()
 			sp.asked--
-			if err == nil { // otherwise the next transaction asks, and says why there is none
-				sp.of = append(sp.of, spare{ts, asked})
-			}
 		})
 	}
 }

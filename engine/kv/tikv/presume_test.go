@@ -238,6 +238,38 @@ func TestEarlyMany(t *testing.T) {
 	}
 }
 
+// TestEarlyGivenBack: a transaction that reads leaves the timestamp of before to the next one, unless it has written
+// with it.
+func TestEarlyGivenBack(t *testing.T) {
+	st := open(t, tikv.Options{})
+	defer st.Close()
+	kvtest.Put(t, st, "a", "1")
+	for _, commits := range []bool{false, true} {
+		sn := early(t, st, "a", "1")
+		base := sn.(kv.Presuming).Base()
+		if commits {
+			if _, err := st.Commit(ctx, batch(sn, keys("a"), "x", "1")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := sn.Get([]byte("b")); err != nil {
+			t.Fatal(err)
+		}
+		given := false
+		for range 10 {
+			next, err := st.Presume(ctx, []kv.Pair{{Key: []byte("a"), Value: []byte("1")}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer next.Release()
+			given = given || next.(kv.Presuming).Base() == base
+		}
+		if given == commits {
+			t.Errorf("commits %v: given again %v", commits, given)
+		}
+	}
+}
+
 // TestEarlyTold: what a transaction tells that began with a timestamp of before comes after what it goes by.
 func TestEarlyTold(t *testing.T) {
 	c, prefix := stub.Shared(t)
