@@ -77,9 +77,9 @@ func (c *Cache) advance(at kv.Version, raw []byte) {
 	e.known, e.at, e.value = true, at, bytes.Clone(raw)
 }
 
-// Presumed are the versions and the epoch that were seen last. A transaction on a store elsewhere can go by them, instead
-// of asking for them first (txn.Options.Presume). nil: it has to ask. identity says that the epoch matters to it: then it
-// calls RelyOnEpoch as well.
+// Presumed are the versions and the epoch that were seen last. A transaction on a store elsewhere can go by them,
+// instead of asking for them first (txn.Options.Presume). nil: it has to ask. identity says that the epoch matters to
+// it: then it calls RelyOnEpoch as well.
 func (c *Cache) Presumed(identity bool) []kv.Pair {
 	e := &c.epochs
 	e.mu.Lock()

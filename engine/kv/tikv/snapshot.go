@@ -59,7 +59,7 @@ func digest(v []byte, there bool) uint64 {
 // Version implements kv.Snapshot: it is a timestamp of the cluster.
 func (sn *snapshot) Version() kv.Version {
 	if err := sn.asks(); err != nil {
-		sn.belief.moved = true // whoever goes on with it begins again, and hears why there
+		sn.belief.moved = true // what goes on with it begins again, and hears why there
 	}
 	return sn.Base()
 }
