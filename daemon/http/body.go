@@ -11,6 +11,7 @@ import (
 	"github.com/nacredb/nacre/daemon/unpack"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/socket"
 	"github.com/nacredb/nacre/internal/wire"
 )
 
@@ -44,7 +45,7 @@ func (s *Server) limited(w http.ResponseWriter, r *http.Request, by *engine.Sess
 		return nil, err
 	}
 	sent := &paced{r: r.Body, ctrl: http.NewResponseController(w), left: limit, window: s.Limits.BodyWindow,
-		demand: s.Limits.BodyProgress}
+		demand: s.Limits.BodyProgress, pulse: &s.pulse}
 	return &body{mem: mem, r: unpack.Reader(r.Header.Get("Content-Encoding"), sent, mem), left: limit, sent: sent,
 		count: s.RPC.Metrics.Body}, nil
 }
@@ -95,12 +96,14 @@ type paced struct {
 	demand int64 // bytes per window
 	owed   int64 // bytes still to come in this one
 	came   int64
+	pulse  *socket.Pulse
 }
 
 // Read implements io.Reader.
 func (b *paced) Read(p []byte) (int, error) {
 	if b.owed <= 0 {
 		b.owed = b.demand
+		b.pulse.Begin()                                      // the client may have paused
 		_ = b.ctrl.SetReadDeadline(time.Now().Add(b.window)) // a reader in a test may know no deadlines
 	}
 	n, err := b.r.Read(p)

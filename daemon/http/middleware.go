@@ -20,6 +20,7 @@ import (
 // ServeHTTP implements http.Handler: identification, CORS, the start gate, limits, then the route.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
+	s.pulse.Begin()
 	done := s.RPC.Metrics.HTTPStart()
 	rec := &recorder{ResponseWriter: w, timeout: s.Limits.SendTimeout, mem: s.RPC.Engine.Account(true),
 		cborCall: r.URL.Path == "/rpc" && mediaType(r.Header.Get("Content-Type")) == "application/cbor"}

@@ -24,6 +24,7 @@ import (
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/daemon/ws"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/socket"
 	"github.com/nacredb/nacre/internal/span"
 	"github.com/nacredb/nacre/internal/wire"
 )
@@ -112,6 +113,8 @@ type Server struct {
 	router  chi.Router
 	decode  value.DecodeLimits
 	active  atomic.Int64
+	pulse   socket.Pulse
+	done    context.CancelFunc // ends pulse
 	http    *http.Server
 	http2   *h2.Server
 	version string
@@ -120,6 +123,11 @@ type Server struct {
 const (
 	maxHead     = 64 << 10 // bytes of the head of a request
 	idleTimeout = 2 * time.Minute
+
+	// The pulse of requests keeps the monitor of the runtime awake, no more: net/http hears of clients that go.
+	pulseEvery = 50 * time.Millisecond
+	pulseStill = 20
+	pulseAfter = 16
 )
 
 // New makes a Server. Serve runs it.
@@ -127,6 +135,8 @@ func New(opt Options) *Server {
 	opt.Limits = opt.Limits.withDefaults()
 	s := &Server{Options: opt, decode: rpc.Decoding(opt.Limits.Depth), version: rpc.Version}
 	s.router = s.routes()
+	ctx, done := context.WithCancel(context.Background())
+	s.pulse, s.done = socket.Pulse{Every: pulseEvery, Still: pulseStill, After: pulseAfter, Done: ctx.Done()}, done
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
@@ -168,6 +178,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		_ = s.http.Close()
 	}
 	s.http2.Close()
+	s.done()
 	return err
 }
 

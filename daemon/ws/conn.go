@@ -18,7 +18,8 @@ import (
 	"github.com/nacredb/nacre/internal/wire"
 )
 
-// conn is one connection. run owns it; the goroutines it starts end before run does.
+// conn is one connection. run owns it; the goroutines it starts end before run does. What is the reader's is of the
+// goroutine that reads, see alone.go.
 type conn struct {
 	srv     *Server
 	socket  *websocket.Conn
@@ -36,6 +37,7 @@ type conn struct {
 	slots   chan struct{}  // a token for each running request
 	running sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
 	done    chan struct{}  // closed when run ends
+	ended   chan struct{}  // closed when nothing more is read
 	heard   atomic.Bool    // something was read since the last look
 	// the turn of Server.ping in which the last bytes of an unfinished message came; 0: there is none
 	arrived   atomic.Int64
@@ -45,13 +47,20 @@ type conn struct {
 	trusted   bool           // the limits of bound are the wide ones; the reader's
 	anonymous bool           // what comes in is of the anonymous clients' share; the reader's
 	in        engine.Account // of the message that comes in; the reader's
+	rest      arriving       // of the message that comes in; the reader's
+	reads     uint64         // of the network, up to the end of the last message; the reader's
 	out       outbox
+
+	turn   atomic.Uint64 // who reads, see alone.go
+	listed atomic.Bool   // in Server.alone; set under its mutex
+	seen   uint64        // turn at the last beat; the beats'
+	still  int           // beats at which turn was seen; the beats'
 }
 
 // newConn makes a connection that runs at most requests at a time.
 func newConn(s *Server, socket *websocket.Conn, p *pipe, requests int) *conn {
 	c := &conn{srv: s, socket: socket, pipe: p, format: formatOf(socket.Subprotocol()),
-		slots: make(chan struct{}, requests), done: make(chan struct{})}
+		slots: make(chan struct{}, requests), done: make(chan struct{}), ended: make(chan struct{})}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.anonymous, c.in = true, s.rpc.Engine.Account(true)
 	c.out.init(s.limits.Queue, s.rpc.Engine)
@@ -65,11 +74,8 @@ const closeGrace = 5 * time.Second
 func (c *conn) run() {
 	defer close(c.done)
 	defer c.in.Close()
-	err := c.read()
-	c.cancel()
-	c.out.close()
-	c.ending(err)
-	_ = c.socket.CloseNow()
+	c.readOn()
+	<-c.ended
 	c.running.Wait()
 	if c.proto != nil {
 		c.proto.Done()
@@ -83,6 +89,22 @@ func (c *conn) run() {
 		c.srv.log.Warn("end of a connection", "err", err)
 	}
 }
+
+// readOn reads until the connection ends, which it does then, or until another goroutine reads.
+func (c *conn) readOn() {
+	err := c.read()
+	if err == errHanded {
+		return
+	}
+	c.cancel()
+	c.out.close()
+	c.ending(err)
+	_ = c.socket.CloseNow()
+	close(c.ended)
+}
+
+// errHanded says that another goroutine reads the connection.
+var errHanded = errors.New("another goroutine reads")
 
 // ending logs why the connection ended, where that was not the client's own wish.
 func (c *conn) ending(err error) {
@@ -106,6 +128,7 @@ const keptBuffer = 1 << 20
 
 // read handles messages until an error.
 func (c *conn) read() error {
+	var j job
 	for {
 		c.bound()
 		// No deadline of its own: a client may be silent as long as it likes, see probe.
@@ -115,7 +138,8 @@ func (c *conn) read() error {
 		}
 		c.arrived.Store(c.srv.turn.Load())
 		buf := readBuffers.Get().(*[]byte)
-		b, err := readAll(arriving{r, c}, (*buf)[:0], c.longest, &c.in)
+		c.rest = arriving{r, c}
+		b, err := readAll(&c.rest, (*buf)[:0], c.longest, &c.in)
 		c.arrived.Store(0)
 		switch err {
 		case nil:
@@ -131,7 +155,10 @@ func (c *conn) read() error {
 		}
 		c.heard.Store(true)
 		c.srv.metrics.Network(len(b), 0)
-		j, ok := c.take(b)
+		watched := c.srv.pulse.Begin()
+		alone := c.lone(len(b)) && watched
+		var ok bool
+		j, ok = c.take(b)
 		if cap(b) <= keptBuffer {
 			*buf = b
 			readBuffers.Put(buf)
@@ -139,9 +166,10 @@ func (c *conn) read() error {
 		b = nil // the request may wait for long
 		c.in.Rewind(0)
 		c.in.Shrink()
-		if ok {
-			c.dispatch(&j)
+		if ok && !c.dispatch(&j, alone) {
+			return errHanded
 		}
+		j = job{}
 	}
 }
 
@@ -152,7 +180,7 @@ type arriving struct {
 }
 
 // Read implements io.Reader.
-func (a arriving) Read(b []byte) (int, error) {
+func (a *arriving) Read(b []byte) (int, error) {
 	n, err := a.Reader.Read(b)
 	a.conn.arrived.Store(a.conn.srv.turn.Load())
 	return n, err
@@ -274,24 +302,33 @@ func (c *conn) hold(n int) (engine.Held, *errs.Error) {
 	return held, nil
 }
 
-// dispatch runs a job, or hands it to a worker.
-func (c *conn) dispatch(j *job) {
+// dispatch runs a job, or hands it to a worker. alone: nothing else of the connection runs or waits, and beats look
+// after the readers. It reports whether the caller is still the reader.
+func (c *conn) dispatch(j *job, alone bool) bool {
 	if !c.slot() {
 		j.held.Release()
-		return
+		return true
 	}
 	if c.rpc != nil && ordered[j.req.Method] {
 		j.held.Release() // what the call keeps it counts itself
 		c.answer(&j.req)
 		<-c.slots
-		return
+		return true
+	}
+	reads := true
+	if alone && c.proto == nil && !(c.rpc != nil && rpc.IsStream(&j.req)) {
+		var served bool
+		if served, reads = c.serveAlone(j); served {
+			return reads
+		}
 	}
 	if len(c.slots) > freeRequests && !c.crowd(j) {
 		<-c.slots
-		return
+		return reads
 	}
 	c.running.Add(1)
 	c.srv.workers.run(*j)
+	return reads
 }
 
 // Requests at work on one connection count from the fifth one on: what each has of a goroutine's stack.

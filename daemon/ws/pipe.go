@@ -20,8 +20,10 @@ const pipeBuffer = 64 << 10
 type pipe struct {
 	net.Conn
 	timeout time.Duration
-	writes  atomic.Int64 // that began
-	drains  atomic.Int64 // what comes in is dropped, so many bytes of it at most; 0: it is read
+	writes  atomic.Int64  // that began
+	reads   atomic.Uint64 // of what comes in
+	last    atomic.Int64  // bytes of the last of them
+	drains  atomic.Int64  // what comes in is dropped, so many bytes of it at most; 0: it is read
 
 	mu     sync.Mutex // guards the rest; held across writes to the network, which have a deadline
 	corked bool
@@ -36,7 +38,10 @@ func (p *pipe) drain(n int64) { p.drains.Store(n) }
 func (p *pipe) Read(b []byte) (int, error) {
 	left := p.drains.Load()
 	if left == 0 {
-		return p.Conn.Read(b)
+		n, err := p.Conn.Read(b)
+		p.last.Store(int64(n))
+		p.reads.Add(1)
+		return n, err
 	}
 	buf := pipeBuffers.Get().(*[]byte)
 	defer pipeBuffers.Put(buf)

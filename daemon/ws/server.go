@@ -1,12 +1,13 @@
 // Package ws serves the RPC protocol on WebSockets: it reads messages, runs them through rpc.Conn and
 // writes the answers.
 //
-// One connection has a reader goroutine, which also runs the methods that change the session, in the order in which
-// they came; every other request is handed to a worker of the Server, a bounded number at a time (then reading stops:
-// back-pressure). There is no writer goroutine: the first goroutine with an answer becomes the writer, and sends what
-// others add meanwhile in one system call. A client that does not read for SendTimeout, or that has Queue bytes of
-// notifications waiting, is closed. A goroutine of the Server pings silent connections; a missing answer closes none,
-// see probe. Shutdown ends them all with code 1001.
+// One connection has a reader goroutine. It runs the methods that change the session, in the order in which they
+// came, and requests that come alone as long as they are short, see alone.go. Every other request is handed to a
+// worker of the Server, a bounded number at a time (then reading stops: back-pressure). There is no writer
+// goroutine: the first goroutine with an answer becomes the writer, and sends what others add meanwhile in one
+// system call. A client that does not read for SendTimeout, or that has Queue bytes of notifications waiting, is
+// closed. A goroutine of the Server pings silent connections; a missing answer closes none, see probe. Shutdown
+// ends them all with code 1001.
 package ws
 
 import (
@@ -25,6 +26,7 @@ import (
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/socket"
 	"github.com/nacredb/nacre/internal/wire"
 )
 
@@ -75,6 +77,11 @@ type Server struct {
 	draining bool
 	idle     chan struct{} // closed when draining and no connection is left
 
+	open    atomic.Int64 // connections
+	pulse   socket.Pulse // of requests that run in readers
+	aloneMu sync.Mutex   // guards alone
+	alone   []*conn      // whose readers have run requests at the last beats, see alone.go
+
 	stop context.CancelFunc
 	done chan struct{} // the pinger has ended
 	turn atomic.Int64  // of the pinger, from 1
@@ -88,6 +95,7 @@ func NewServer(srv *rpc.Server, limits Limits, log *slog.Logger) *Server {
 		conns: make(map[*conn]struct{}), ids: make(map[value.UUID]struct{}), idle: make(chan struct{}), stop: stop,
 		done: make(chan struct{}),
 	}
+	s.pulse = socket.Pulse{Every: aloneEvery, After: aloneAfter, Beat: s.beat, Done: s.idle}
 	s.turn.Store(1)
 	go s.ping(ctx)
 	return s
@@ -181,6 +189,7 @@ func (s *Server) add(c *conn) bool {
 		return false
 	}
 	s.conns[c] = struct{}{}
+	s.open.Add(1)
 	return true
 }
 
@@ -188,6 +197,7 @@ func (s *Server) remove(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+	s.open.Add(-1)
 	if s.draining && len(s.conns) == 0 {
 		close(s.idle)
 	}

@@ -17,7 +17,7 @@ type workers struct {
 	running sync.WaitGroup
 }
 
-// job is a request or a text of statements to run, or messages to write.
+// job is a request or a text of statements to run, or messages to write, or a connection to read.
 type job struct {
 	conn  *conn
 	req   wire.Request
@@ -25,6 +25,7 @@ type job struct {
 	work  func(ctx context.Context) // of a Protocol
 	held  engine.Held               // of req and text, until they run
 	flush bool
+	read  bool
 }
 
 // maxIdleWorkers is how many workers may wait.
@@ -45,7 +46,11 @@ func (w *workers) run(j job) {
 
 func (w *workers) work(j job) {
 	for {
-		j.conn.serve(&j)
+		if j.read {
+			j.conn.readOn()
+		} else {
+			j.conn.serve(&j)
+		}
 		j = job{}
 		if w.idle.Add(1) > maxIdleWorkers {
 			w.idle.Add(-1)

@@ -7,8 +7,8 @@
 // goroutine waits in the poller. So those of this package enter the system directly, and the monitor goes on sleeping.
 //
 // The monitor also stops goroutines that compute for long, and looks for messages where all processors are busy. It
-// wakes by itself when the next timer is due. A server that runs requests of such connections keeps a timer running
-// meanwhile, and calls Rouse when the first one begins.
+// wakes by itself when the next timer is due. A server that runs requests of such connections tells a Pulse of each one
+// that begins: that keeps a timer running meanwhile, and wakes the monitor where it has none.
 package socket
 
 import "net"
