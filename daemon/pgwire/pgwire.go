@@ -21,12 +21,12 @@ import (
 	"log/slog"
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/daemon/rpc"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/internal/socket"
 )
 
 // Limits bounds what connections may take. Zero fields mean the defaults.
@@ -81,9 +81,7 @@ type Server struct {
 	Options
 	start   time.Time
 	notices *channels
-
-	statements atomic.Uint64 // that have begun
-	watching   atomic.Bool   // the goroutine of watch runs
+	pulse   socket.Pulse // of statements
 
 	mu       sync.Mutex // guards the rest; a leaf lock
 	conns    map[uint32]*conn
@@ -103,8 +101,10 @@ func New(opt Options) *Server {
 		config.NextProtos = []string{tlsProtocol}
 		opt.TLS = config
 	}
-	return &Server{Options: opt, start: time.Now(), notices: newChannels(), conns: map[uint32]*conn{},
+	s := &Server{Options: opt, start: time.Now(), notices: newChannels(), conns: map[uint32]*conn{},
 		idle: make(chan struct{})}
+	s.pulse = socket.Pulse{Every: watchEvery, Still: watchStill, Beat: s.watchAll, Done: s.idle}
+	return s
 }
 
 // Route is the name of the listener for --allow-http and --deny-http.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/internal/life"
-	"github.com/nacredb/nacre/internal/socket"
 )
 
 // work runs f with a context that ends with a cancellation, with the time that a statement has, and when the client
@@ -26,7 +25,7 @@ func (c *conn) work(text string, f func(context.Context) error) error {
 		ended.Stop(c.ending)
 	}
 	c.rmu.Unlock()
-	c.srv.begun()
+	c.srv.pulse.Begin()
 	err := f(ctx)
 	c.rmu.Lock()
 	c.running = outer
@@ -49,47 +48,12 @@ func (c *conn) work(text string, f func(context.Context) error) error {
 	return err
 }
 
-// One goroutine watches the clients of all running statements for hang-ups: every watchEvery it finds those whose
-// statement has run that long. It ends after watchIdle rounds without a new statement, and with the server. A timer for
-// each statement would cost more than many statements do.
+// A pulse watches the clients of all running statements for hang-ups: at each beat it finds those whose statement has
+// run for watchEvery.
 const (
 	watchEvery = 50 * time.Millisecond
-	watchIdle  = 20
+	watchStill = 20
 )
-
-// begun is called when a statement begins.
-func (s *Server) begun() {
-	s.statements.Add(1)
-	if !s.watching.Load() && s.watching.CompareAndSwap(false, true) {
-		socket.Rouse() // it finds the timer of watch when it sleeps again
-		go s.watch()
-	}
-}
-
-// watch is that goroutine.
-func (s *Server) watch() {
-	t := time.NewTicker(watchEvery)
-	defer t.Stop()
-	last := s.statements.Load()
-	for idle := 0; ; idle++ {
-		select {
-		case <-t.C:
-		case <-s.idle: // the server has stopped
-			return
-		}
-		now := s.statements.Load()
-		if s.watchAll() || now != last {
-			idle, last = 0, now
-		}
-		if idle < watchIdle {
-			continue
-		}
-		s.watching.Store(false)
-		if s.statements.Load() == last || !s.watching.CompareAndSwap(false, true) {
-			return // a statement that begins now has another goroutine begin
-		}
-	}
-}
 
 // watchAll watches the clients of running statements, and reports whether there are any.
 func (s *Server) watchAll() (any bool) {
