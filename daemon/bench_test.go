@@ -2,6 +2,7 @@ package daemon_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -31,10 +32,18 @@ func BenchmarkWebSocket(b *testing.B) {
 	for _, bc := range []struct{ name, message string }{
 		{"ping", "\xa2\x62id\x611\x66method\x64ping"},
 		{"return 1", "\xa3\x62id\x611\x66method\x65query\x66params\x81\x68RETURN 1"},
+		{"record", "\xa3\x62id\x611\x66method\x65query\x66params\x81\x73SELECT * FROM one:1"},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			s := start(b, func(c *config.Config) { c.Unauthenticated, c.User = true, "" })
 			k := s.dial("cbor")
+			for _, text := range []string{"\x63use\x66params\x82\x64test\x64test",
+				"\x65query\x66params\x81\x78\x1bCREATE one:1 SET name = 'x'"} {
+				k.write(frame(opBinary, true, []byte("\xa3\x62id\x611\x66method"+text)))
+				if _, p, err := k.read(); err != nil || bytes.Contains(p, []byte("error")) {
+					b.Fatalf("%q %v", p, err)
+				}
+			}
 			msg := frame(opBinary, true, []byte(bc.message))
 			b.ReportAllocs()
 			before := cpu(b)

@@ -147,7 +147,8 @@ func Start(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Daemon, 
 		wait(ctx, started, startupPatience)
 	}
 	d.work.Go(func() {
-		err := d.http.Serve(crowded(listener, cfg.ConnectionsPerAddress, pair == nil, metrics), pair.config())
+		in := crowded(socket.Listener(listener), cfg.ConnectionsPerAddress, pair == nil, metrics)
+		err := d.http.Serve(in, pair.config())
 		if err != nil {
 			err = fmt.Errorf("serve: %w", err)
 		}
