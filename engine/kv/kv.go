@@ -26,7 +26,7 @@ type Store interface {
 	Begin(ctx context.Context) (Snapshot, error)
 	// Commit validates b.Reads against everything committed after b.Snapshot and, if nothing
 	// overlaps, applies b.Writes and b.Deltas. The snapshot that the reads were made on must stay
-	// open until Commit returns. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed, ErrKey,
+	// open until Commit returns. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed, ErrKey, ErrOrder,
 	// ErrTooLarge, ErrCounter, ErrUnavailable, ErrUndetermined, ctx.Err(): after any of them but ErrUndetermined
 	// nothing was applied. When it returns nil the writes are visible to every later Begin. A batch without writes
 	// and deltas is only validated, in its turn among the others: it gets no version of its own, and a store
@@ -193,6 +193,39 @@ func CheckKey(key []byte) error {
 	return nil
 }
 
+// CheckKeys gives ErrKey for a key that no store takes, and ErrOrder where keys do not ascend.
+func (b *Batch) CheckKeys() error {
+	var last []byte
+	next := func(key []byte) error {
+		if err := CheckKey(key); err != nil {
+			return err
+		}
+		if bytes.Compare(last, key) >= 0 {
+			return fmt.Errorf("key %x after %x: %w", key, last, ErrOrder)
+		}
+		last = key
+		return nil
+	}
+	deltas := b.Deltas
+	for i := range b.Writes {
+		for len(deltas) > 0 && bytes.Compare(deltas[0].Key, b.Writes[i].Key) < 0 {
+			if err := next(deltas[0].Key); err != nil {
+				return err
+			}
+			deltas = deltas[1:]
+		}
+		if err := next(b.Writes[i].Key); err != nil {
+			return err
+		}
+	}
+	for i := range deltas {
+		if err := next(deltas[i].Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Write is one change; a nil Value deletes the key.
 type Write struct{ Key, Value []byte }
 
@@ -298,6 +331,8 @@ var (
 	ErrNewer error = newerFormat{}
 	// ErrUndetermined is a commit that may or may not have happened: never retried.
 	ErrUndetermined = errors.New("the outcome of the commit is not known")
+	// ErrOrder is a batch whose keys do not ascend: a fault of the program.
+	ErrOrder = errors.New("the keys of a batch are not in order")
 	// ErrKey is a key that is empty or longer than MaxKeySize.
 	ErrKey = errors.New("key is empty or too long")
 	// ErrTooLarge is a batch that no store takes.

@@ -2,6 +2,7 @@ package bolt_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,7 +60,11 @@ func manyKeys(t *testing.T, path string) {
 		if i%20 == 0 {
 			kvs = append(kvs, fmt.Sprintf("long%d", i), strings.Repeat("w", 20000))
 		}
-		kvtest.Put(t, st, kvs...)
+		ws := kvtest.Writes(kvs...)
+		slices.SortFunc(ws, func(a, b kv.Write) int { return bytes.Compare(a.Key, b.Key) })
+		if _, err := st.Commit(context.Background(), &kv.Batch{Writes: ws}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	closeStore(t, st)
 }

@@ -160,6 +160,12 @@ func testKeySize(t *testing.T, st kv.Store) {
 		_, err = st.Commit(ctx, &kv.Batch{Deltas: []kv.Delta{{Key: key, Add: 1}}})
 		wantErr(t, fmt.Sprintf("delta of a key of %d bytes", len(key)), err, kv.ErrKey)
 	}
+	n := []kv.Delta{{Key: []byte("n"), Add: 1}}
+	for _, b := range []*kv.Batch{{Writes: Writes("b", "1", "a", "1")}, {Writes: Writes("a", "1", "a", "2")},
+		{Writes: Writes("n", "1"), Deltas: n}, {Deltas: append(n, n...)}} {
+		_, err := st.Commit(ctx, b)
+		wantErr(t, "keys out of order", err, kv.ErrOrder)
+	}
 	Put(t, st, string(long[1:]), "v")
 	want(t, "longest key", All(t, st), string(long[1:])+"=v")
 }

@@ -55,7 +55,7 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	if err := checkKeys(b); err != nil {
+	if err := b.CheckKeys(); err != nil {
 		return 0, err
 	}
 	// Most of the validation happens before the lock: under it only what came since remains.
@@ -88,20 +88,6 @@ func (s *Store) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
 		b.Applied(v)
 	}
 	return v, nil
-}
-
-func checkKeys(b *kv.Batch) error {
-	for i := range b.Writes {
-		if err := kv.CheckKey(b.Writes[i].Key); err != nil {
-			return err
-		}
-	}
-	for i := range b.Deltas {
-		if err := kv.CheckKey(b.Deltas[i].Key); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // lockFor takes s.mu when the commit turn is free or ours.

@@ -64,12 +64,12 @@ const (
 )
 
 func (s *Store) check(b *kv.Batch) error {
+	if err := b.CheckKeys(); err != nil {
+		return err
+	}
 	size := 0
 	for i := range b.Writes {
 		w := &b.Writes[i]
-		if err := kv.CheckKey(w.Key); err != nil {
-			return err
-		}
 		if len(w.Value) > maxValue {
 			return fmt.Errorf("%w: a value of %d bytes, and a cluster takes %d", kv.ErrTooLarge, len(w.Value), maxValue)
 		}
@@ -82,9 +82,6 @@ func (s *Store) check(b *kv.Batch) error {
 		return fmt.Errorf("%w: %d bytes with what it tells, and a cluster takes %d", kv.ErrTooLarge, size, maxBatch)
 	}
 	for i := range b.Deltas {
-		if err := kv.CheckKey(b.Deltas[i].Key); err != nil {
-			return err
-		}
 		if !s.opt.Counter(b.Deltas[i].Key) {
 			return kv.ErrCounter
 		}

@@ -34,20 +34,17 @@ type slot struct {
 func (f *Frame) Size() int { return len(f.buf) }
 
 // Encode makes the frame of a batch; its Deltas still have to be given values (SetCounters). It
-// copies everything. Errors: a key that no store takes, or a batch that is too large.
+// copies everything. Errors: those of kv.Batch.CheckKeys, and kv.ErrTooLarge.
 func Encode(b *kv.Batch) (*Frame, error) {
+	if err := b.CheckKeys(); err != nil {
+		return nil, err
+	}
 	n := len(b.Writes) + len(b.Deltas)
 	payload := 0
 	for _, w := range b.Writes {
-		if err := kv.CheckKey(w.Key); err != nil {
-			return nil, err
-		}
 		payload += entrySize(len(w.Key), len(w.Value), w.Value == nil)
 	}
 	for _, d := range b.Deltas {
-		if err := kv.CheckKey(d.Key); err != nil {
-			return nil, err
-		}
 		payload += entrySize(len(d.Key), 8, false)
 	}
 	if payload > maxPayload {
