@@ -326,6 +326,12 @@ type Graph struct {
 	Parens bool // as written with parentheses
 }
 
+// Plain reports whether the step has no clauses, so that records need not be read.
+func (g *Graph) Plain() bool {
+	return g.Select == nil && g.Where == nil && g.Split == nil && g.Group == nil && g.Order == nil && g.Limit == nil &&
+		g.Start == nil
+}
+
 // GraphTable is one table of a graph step, with an optional key range and (for <~) a field.
 type GraphTable struct {
 	Table string

@@ -76,7 +76,7 @@ func (r *Run) references(ctx context.Context, env *Env, out []stop, id *value.Re
 			return nil, err
 		}
 		for _, from := range ids {
-			out = append(out, stop{at: value.RecordOf(from)})
+			out = append(out, stop{At: value.RecordOf(from)})
 		}
 	}
 	return out, nil

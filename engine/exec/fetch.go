@@ -191,17 +191,22 @@ func (f *fetcher) eachElem(ctx context.Context, v value.Value, path []ast.Part) 
 	return value.ArrayOf(out), nil
 }
 
-// reach is Tick at an element of a list whose links are about to be followed, with the elements from that one on.
-func (r *Run) reach(ctx context.Context, a *record.Ahead, next []value.Value) error {
-	err := r.Tick(ctx)
-	if err != nil || !r.Tx.Prefetches() {
-		return err
-	}
-	g, err := r.Gate()
-	if err == nil {
-		err = a.Reach(g, next)
+// reach is Tick at an element of a list, with the elements from that one on: a path is about to be followed from each,
+// or the link that it is.
+func (r *Run) reach(ctx context.Context, a *record.Ahead, next []value.Value, path ...ast.Part) error {
+	g, err := r.nears(ctx)
+	if g != nil {
+		err = a.Follow(g, next, path)
 	}
 	return err
+}
+
+// nears is Tick, and gives the gate to read ahead by; nil where the store is here, or no database is in use.
+func (r *Run) nears(ctx context.Context) (*record.Gate, error) {
+	if err := r.Tick(ctx); err != nil || !r.Tx.Prefetches() || r.Auth.DB == "" {
+		return nil, err
+	}
+	return r.Gate()
 }
 
 func (f *fetcher) oneElem(ctx context.Context, v value.Value, i int, path []ast.Part) (value.Value, error) {

@@ -11,12 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// stop is where a traversal stands: a record, or the value of a (SELECT …) step. Of an edge that
-// was found by traversal the ends are known without reading it.
-type stop struct {
-	at      value.Value
-	in, out *value.RecordID
-}
+// stop is where a traversal stands: a record, or the value of a (SELECT …) step.
+type stop = record.Stop
 
 // graph follows a run of graph parts from a record, an object with an id, or each element of an
 // array of those. Every step flattens; what has no record leads to NONE.
@@ -31,7 +27,7 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 				return r.graphEach(ctx, env, v.Elems(), parts)
 			}
 			if !id.IsNone() {
-				level = append(level, stop{at: id})
+				level = append(level, stop{At: id})
 			}
 		}
 	default:
@@ -42,7 +38,7 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 			}
 			return value.None, nil
 		}
-		level = []stop{{at: id}}
+		level = []stop{{At: id}}
 	}
 	only := parts[len(parts)-1].(*ast.PartGraph).Graph.Only
 	for len(parts) > 0 {
@@ -62,11 +58,11 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 		if len(level) == 0 {
 			return value.None, nil
 		}
-		return level[0].at, nil
+		return level[0].At, nil
 	}
 	out := make([]value.Value, len(level))
 	for i := range level {
-		out[i] = level[i].at
+		out[i] = level[i].At
 	}
 	return value.ArrayOf(out), nil
 }
@@ -93,7 +89,7 @@ func (r *Run) graphEach(ctx context.Context, env *Env, elems []value.Value, part
 
 // hop takes one step from every stop.
 func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]stop, error) {
-	return r.eachStop(ctx, nil, from, func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
+	return r.eachStop(ctx, g, nil, from, func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
 		mark := len(out)
 		var err error
 		if g.Dir == ast.DirRef {
@@ -101,26 +97,30 @@ func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]s
 		} else {
 			out, err = r.neighbours(ctx, env, out, s, id, g)
 		}
-		if err != nil || plan.PlainStep(g) {
+		if err != nil || g.Plain() {
 			return out, err
 		}
-		found, err := r.lookup(ctx, env, s.at, out[mark:], g)
+		found, err := r.lookup(ctx, env, s.At, out[mark:], g)
 		return append(out[:mark], found...), err
 	})
 }
 
-// eachStop extends out by step from every stop that is a record.
-func (r *Run) eachStop(ctx context.Context, out, from []stop,
+// eachStop extends out by step, which is of g, from every stop that is a record.
+func (r *Run) eachStop(ctx context.Context, g *ast.Graph, out, from []stop,
 	step func(out []stop, s *stop, id *value.RecordID) ([]stop, error)) ([]stop, error) {
+	ahead := record.Ahead{}
 	for i := range from {
-		if err := r.Tick(ctx); err != nil {
+		gate, err := r.nears(ctx)
+		if gate != nil {
+			err = ahead.Step(gate, g, from[i:])
+		}
+		if err != nil {
 			return nil, err
 		}
-		id := RecordOf(from[i].at)
+		id := RecordOf(from[i].At)
 		if id.IsNone() {
 			continue
 		}
-		var err error
 		if out, err = step(out, &from[i], id.Record()); err != nil {
 			return nil, err
 		}
@@ -134,7 +134,7 @@ func (r *Run) across(ctx context.Context, from []stop, g *ast.Graph, to string) 
 	edges := func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
 		return r.acrossFrom(ctx, out, s, id, g, to)
 	}
-	return r.eachStop(ctx, make([]stop, 0, len(from)), from, edges)
+	return r.eachStop(ctx, g, make([]stop, 0, len(from)), from, edges)
 }
 
 func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.RecordID, g *ast.Graph,
@@ -148,11 +148,11 @@ func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.Rec
 		return nil, err
 	}
 	found := false
-	if s.in == nil && s.out == nil {
+	if s.In == nil && s.Out == nil {
 		err = gate.EachEnd(ctx, id, way, []string{g.Tables[0].Table}, to, func(h record.Hop) (bool, error) {
 			found = true
 			if h.Other != nil && h.Other.Table == to {
-				out = append(out, stop{at: value.RecordOf(h.Other)})
+				out = append(out, stop{At: value.RecordOf(h.Other)})
 				return true, r.Tick(ctx)
 			}
 			e := edgeStop(h, id, g.Dir)
@@ -163,12 +163,17 @@ func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.Rec
 	if found || err != nil {
 		return out, err
 	}
-	edges, err := r.oneWay(ctx, nil, s, id, g.Dir, g.Tables[0].Table, nil)
+	var edges []stop
+	if s.In != nil || s.Out != nil {
+		edges, err = r.oneWay(ctx, nil, s, id, g.Dir, g.Tables[0].Table, nil)
+	} else if end, e := r.endpoint(ctx, id, g.Dir); e != nil || end != nil && end.Table == g.Tables[0].Table {
+		edges, err = []stop{{At: value.RecordOf(end)}}, e
+	}
 	for i := range edges {
 		if err != nil {
 			break
 		}
-		out, err = r.oneWay(ctx, out, &edges[i], edges[i].at.Record(), g.Dir, to, nil)
+		out, err = r.oneWay(ctx, out, &edges[i], edges[i].At.Record(), g.Dir, to, nil)
 	}
 	return out, err
 }
@@ -176,9 +181,9 @@ func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.Rec
 // edgeStop is the stop at an edge of a record that was found in a direction.
 func edgeStop(h record.Hop, id *value.RecordID, dir ast.GraphDir) stop {
 	if dir == ast.DirIn {
-		return stop{at: value.RecordOf(h.Edge), in: h.Other, out: id}
+		return stop{At: value.RecordOf(h.Edge), In: h.Other, Out: id}
 	}
-	return stop{at: value.RecordOf(h.Edge), in: id, out: h.Other}
+	return stop{At: value.RecordOf(h.Edge), In: id, Out: h.Other}
 }
 
 // neighbours appends what one step over edges finds from a record.
@@ -217,7 +222,7 @@ func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordI
 	key *value.Range) ([]stop, error) {
 	end, mark := endOf(s, dir), len(out)
 	if end != nil && end.Table == table && key == nil {
-		return append(out, stop{at: value.RecordOf(end)}), nil
+		return append(out, stop{At: value.RecordOf(end)}), nil
 	}
 	edges, err := r.edges(ctx, id, dir, table, key)
 	if err != nil {
@@ -227,7 +232,7 @@ func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordI
 		out = append(out, edgeStop(edges[i], id, dir))
 	}
 	// One table has edges, or the ends of an edge, as a rule.
-	if s.in == nil && key == nil && (len(edges) == 0 || table == "") {
+	if s.In == nil && key == nil && (len(edges) == 0 || table == "") {
 		if end, err = r.endpoint(ctx, id, dir); err != nil {
 			return nil, err
 		}
@@ -235,17 +240,17 @@ func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordI
 	if end == nil || table != "" && end.Table != table || key != nil {
 		return out, nil
 	}
-	at := stop{at: value.RecordOf(end)}
-	place := mark + sort.Search(len(out)-mark, func(i int) bool { return value.Compare(at.at, out[mark+i].at) < 0 })
+	at := stop{At: value.RecordOf(end)}
+	place := mark + sort.Search(len(out)-mark, func(i int) bool { return value.Compare(at.At, out[mark+i].At) < 0 })
 	return slices.Insert(out, place, at), nil
 }
 
 // endOf is the known end of an edge in a direction.
 func endOf(s *stop, dir ast.GraphDir) *value.RecordID {
 	if dir == ast.DirIn {
-		return s.in
+		return s.In
 	}
-	return s.out
+	return s.Out
 }
 
 // endpoint reads a record that may be an edge and gives its end in a direction, or nil.
@@ -265,7 +270,7 @@ func (r *Run) endpoint(ctx context.Context, id *value.RecordID, dir ast.GraphDir
 func (r *Run) lookup(ctx context.Context, env *Env, from value.Value, found []stop, g *ast.Graph) ([]stop, error) {
 	ids := make([]value.Value, len(found))
 	for i := range found {
-		ids[i] = found[i].at
+		ids[i] = found[i].At
 	}
 	sel := &ast.Select{
 		Projections: g.Select, Where: g.Where, Split: g.Split, Group: g.Group, Order: g.Order, Limit: g.Limit,
@@ -283,7 +288,7 @@ func (r *Run) lookup(ctx context.Context, env *Env, from value.Value, found []st
 	}
 	out := make([]stop, 0, len(vs))
 	for _, v := range vs {
-		out = append(out, stop{at: v})
+		out = append(out, stop{At: v})
 	}
 	return out, nil
 }

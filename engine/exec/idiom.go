@@ -95,7 +95,7 @@ func (r *Run) walk(ctx context.Context, env *Env, v value.Value, parts []ast.Par
 		case *ast.PartFlatten:
 			v = inside.Flatten(v)
 		case *ast.PartDestructure:
-			v, err = r.destructure(ctx, env, v, p.Fields)
+			v, err = r.destructure(ctx, env, v, p.Fields, parts[i:]...)
 			found = false
 		case *ast.PartMethod:
 			v, err = r.method(ctx, env, v, p)
@@ -142,7 +142,7 @@ func graphRun(parts []ast.Part) int {
 func (r *Run) mapParts(ctx context.Context, env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
 	out, sum, ahead := make([]value.Value, v.Len()), held(0), record.Ahead{}
 	for i, e := range v.Elems() {
-		if err := r.reach(ctx, &ahead, v.Elems()[i:]); err != nil {
+		if err := r.reach(ctx, &ahead, v.Elems()[i:], parts...); err != nil {
 			return value.None, err
 		}
 		w, err := r.walk(ctx, env, e, parts, true)
@@ -281,9 +281,9 @@ func (r *Run) filter(ctx context.Context, env *Env, v value.Value, x ast.Expr) (
 	}
 	inner := env.WithThis(value.None)
 	inner.stands = asElement
-	out := make([]value.Value, 0, len(elems))
-	for _, e := range elems {
-		if err := r.Tick(ctx); err != nil {
+	out, ahead := make([]value.Value, 0, len(elems)), record.Ahead{}
+	for i, e := range elems {
+		if err := r.reach(ctx, &ahead, elems[i:]); err != nil {
 			return value.None, err
 		}
 		inner.SetDoc(e)
@@ -301,11 +301,14 @@ func (r *Run) filter(ctx context.Context, env *Env, v value.Value, x ast.Expr) (
 // destructure is v.{a, b: x, c.*, d.{e}}: the fields of c stand beside a, where c is an object; the last of equal names
 // counts.
 func (r *Run) destructure(ctx context.Context, env *Env, v value.Value,
-	fields []ast.DestructureField) (value.Value, error) {
+	fields []ast.DestructureField, path ...ast.Part) (value.Value, error) {
 	switch v.Kind() {
 	case value.KindArray:
-		out, sum := make([]value.Value, v.Len()), held(0)
+		out, sum, ahead := make([]value.Value, v.Len()), held(0), record.Ahead{}
 		for i, e := range v.Elems() {
+			if err := r.reach(ctx, &ahead, v.Elems()[i:], path...); err != nil {
+				return value.None, err
+			}
 			w, err := r.destructure(ctx, env, e, fields)
 			if err == nil {
 				err = sum.add(r, w)

@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -225,7 +226,11 @@ func (r *Run) collect(ctx context.Context, env *Env, v value.Value, rec *recursi
 	}
 	for depth := 1; depth <= rec.max && len(level) > 0; depth++ {
 		var next []value.Value
-		for _, from := range level {
+		ahead := record.Ahead{}
+		for i, from := range level {
+			if err := r.reach(ctx, &ahead, level[i:], rec.path...); err != nil {
+				return value.None, err
+			}
 			found, ended, err := r.step(ctx, env, from, rec)
 			if err != nil {
 				return value.None, err
@@ -264,6 +269,14 @@ type trail struct {
 	hops int
 }
 
+// ends are the values that trails end at, to read ahead by; none where the store is here.
+func (r *Run) ends(level []*trail) (at []value.Value) {
+	for i := 0; i < len(level) && r.Tx.Prefetches(); i++ {
+		at = append(at, level[i].at)
+	}
+	return at
+}
+
 // trailSize is the memory of a trail, in bytes.
 const trailSize = 64
 
@@ -294,7 +307,11 @@ func (r *Run) paths(ctx context.Context, env *Env, v value.Value, rec *recursion
 	visited := map[string]bool{}
 	for depth := 1; depth <= rec.max && len(level) > 0; depth++ {
 		var next []*trail
-		for _, t := range level {
+		ahead, from := record.Ahead{}, r.ends(level)
+		for i, t := range level {
+			if err := r.reach(ctx, &ahead, from[min(i, len(from)):], rec.path...); err != nil {
+				return value.None, err
+			}
 			found, ended, err := r.step(ctx, env, t.at, rec)
 			if err != nil {
 				return value.None, err
@@ -439,9 +456,15 @@ func (t *tree) descend(ctx context.Context, r *Run, env *Env, v value.Value) (va
 		}
 		from = append(from, e)
 	}
-	out, sum := make([]value.Value, 0, len(from)), held(0)
-	for _, e := range from {
-		w, err := t.node(ctx, r, env, e)
+	out, sum, ahead := make([]value.Value, 0, len(from)), held(0), record.Ahead{}
+	for i, e := range from {
+		w, err := value.None, error(nil)
+		if t.depth < t.rec.max {
+			err = r.reach(ctx, &ahead, from[i:], t.rec.path...)
+		}
+		if err == nil {
+			w, err = t.node(ctx, r, env, e)
+		}
 		if err == nil {
 			err = sum.add(r, w)
 		}

@@ -123,6 +123,11 @@ type Prefetcher interface {
 	// Prefetch reads keys, so that the next Get of each is answered from memory. It may forget what it has read before.
 	// next is how many keys it is good to ask for the next time: their values are held together. Errors: those of Get.
 	Prefetch(keys [][]byte) (next int, err error)
+	// PrefetchRanges reads the first pairs of ranges at once, so that the next forward Scan over just the same range has
+	// them at hand. It may forget what it has read before. first are those pairs, of each range, as Peek gives them; a
+	// range without any is empty, or begins with something that Peek leaves out. next is how many ranges it is good to
+	// ask for the next time. Errors: those of a Cursor.
+	PrefetchRanges(ranges []Range) (first [][]Pair, next int, err error)
 }
 
 // Presumer is a Store elsewhere, whose snapshots can go by what earlier ones have shown, and ask later.
@@ -137,7 +142,7 @@ type Presumer interface {
 // Presuming is a Snapshot of a Presumer, also of its Begin.
 type Presuming interface {
 	Prefetcher
-	// AtHand gives what Prefetch has read and Get was not asked for yet; known: it has.
+	// AtHand gives what Prefetch has read, as long as Get was not asked for it; known: it has.
 	AtHand(key []byte) (value []byte, there, known bool)
 	// Settle asks now, if nothing has asked yet. Errors: ErrMoved, those of Get.
 	Settle() error

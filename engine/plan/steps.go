@@ -186,13 +186,7 @@ func OrderText(k ast.OrderKey) string {
 // LeadsAcross reports whether two steps go over the edges of one table to records of another one, all of them.
 func LeadsAcross(edge, node *ast.Graph) bool {
 	one := func(g *ast.Graph) bool {
-		return !g.Any && len(g.Tables) == 1 && g.Tables[0].Table != "" && g.Tables[0].Key == nil && PlainStep(g)
+		return !g.Any && len(g.Tables) == 1 && g.Tables[0].Table != "" && g.Tables[0].Key == nil && g.Plain()
 	}
 	return edge.Dir == node.Dir && (edge.Dir == ast.DirIn || edge.Dir == ast.DirOut) && one(edge) && one(node)
-}
-
-// PlainStep reports whether a step has no clauses, so that records need not be read.
-func PlainStep(g *ast.Graph) bool {
-	return g.Select == nil && g.Where == nil && g.Split == nil && g.Group == nil && g.Order == nil && g.Limit == nil &&
-		g.Start == nil
 }

@@ -18,18 +18,29 @@ const firstAhead = 32
 
 // Reach must be called at each element of a list, with the elements from that one on. Errors: those of reads.
 func (a *Ahead) Reach(g *Gate, next []value.Value) error {
-	if a.left > 0 {
-		a.left--
+	if a.passes() || len(next) < 2 || g.At != 0 || next[0].Kind() != value.KindRecord {
 		return nil
 	}
-	if len(next) < 2 || g.At != 0 || next[0].Kind() != value.KindRecord {
-		return nil
-	}
-	next = next[:min(len(next), max(a.count, firstAhead))]
+	next = next[:min(len(next), a.count)]
 	most, err := g.Prefetch(next)
-	a.left, a.count = len(next)-1, min(4*len(next), most)
+	a.reads(len(next), most)
 	return err
 }
+
+// passes reports whether the element that is reached was read. If not, count says how many to read.
+func (a *Ahead) passes() bool {
+	if a.left > 0 {
+		a.left--
+		return true
+	}
+	if a.count == 0 {
+		a.count = firstAhead
+	}
+	return false
+}
+
+// reads notes that n elements are read, the one that is reached among them; most are good to ask for the next time.
+func (a *Ahead) reads(n, most int) { a.left, a.count = n-1, min(4*n, most) }
 
 // Prefetch reads the records of those of links that are record ids, together. It gives how many are good to ask for the
 // next time. On a store that is here it does nothing.

@@ -78,7 +78,7 @@ func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.Rec
 		return nil, nil, nil
 	}
 	if !g.Env.CanRead() {
-		seen, ok, err := g.shown(ctx, tb, id)
+		seen, ok, err := g.shows(ctx, tb, id, doc)
 		if !ok || err != nil {
 			return nil, nil, err
 		}

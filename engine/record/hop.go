@@ -216,6 +216,8 @@ func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range,
 	}
 	defer w.cur.Close()
 	sees := g.Env.CanRead()
+	var ahead hopsAhead
+	far := !sees && g.Tx.Prefetches()
 	for i := 1; w.cur.Next(); i++ {
 		if i&255 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
@@ -228,6 +230,11 @@ func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range,
 			continue // the edge table was removed
 		}
 		if w.endName == "" || !sees {
+			if far {
+				if err := ahead.pass(g, w, n); err != nil {
+					return false, err
+				}
+			}
 			ok, err := g.lookAt(ctx, w, &l, dir, sees)
 			if err != nil {
 				return false, err

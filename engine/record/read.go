@@ -136,13 +136,19 @@ func (g *Gate) shown(ctx context.Context, tb *catalog.Table, id *value.RecordID)
 	if err != nil || doc.IsNone() {
 		return value.None, false, err
 	}
+	return g.shows(ctx, tb, id, doc)
+}
+
+// shows is shown of a record that was read.
+func (g *Gate) shows(ctx context.Context, tb *catalog.Table, id *value.RecordID,
+	doc value.Value) (value.Value, bool, error) {
 	if tb.RulesReadComputed {
 		return g.admit(ctx, tb, id, doc)
 	}
 	if ok, err := g.permits(ctx, &tb.Define.Permissions.Select, doc, nil); !ok || err != nil {
 		return value.None, false, err
 	}
-	doc, err = g.hideFields(ctx, tb, doc)
+	doc, err := g.hideFields(ctx, tb, doc)
 	return doc, err == nil, err
 }
 

@@ -195,6 +195,16 @@ func (tx *Tx) Prefetch(keys [][]byte) (next int, err error) {
 	return 0, nil
 }
 
+// PrefetchRanges reads the first pairs of ranges at once that Scan is about to be asked for, where the store is
+// elsewhere; otherwise it does nothing. They count as read when a Scan passes them. first are those of the snapshot, of
+// each range, as Cursor.Peek gives them. It gives how many ranges are good to ask for the next time.
+func (tx *Tx) PrefetchRanges(ranges []kv.Range) (first [][]kv.Pair, next int, err error) {
+	if p, ok := tx.snap.(kv.Prefetcher); ok && !tx.done {
+		return p.PrefetchRanges(ranges)
+	}
+	return make([][]kv.Pair, len(ranges)), 0, nil
+}
+
 // AtHand gives what Prefetch has read and Get was not asked for yet; known: it has.
 func (tx *Tx) AtHand(key []byte) (value []byte, there, known bool) {
 	if p, ok := tx.snap.(kv.Presuming); ok && !tx.done {

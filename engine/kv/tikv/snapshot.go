@@ -20,6 +20,9 @@ type snapshot struct {
 	seen       map[string]uint64 // the digests of what Get gave, by key; see digest
 	ahead      map[string]answer // what Prefetch has read and Get was not asked for, by key
 	aheadBytes int               // about what ahead takes
+	given      map[string]answer // what of it Get has given last
+	givenBytes int               // about what given takes
+	begun      begun             // scans that PrefetchRanges has begun
 	belief     belief            // see Presume
 	early      bool              // see early.go
 	quiet      bool              // it has made no request yet
@@ -37,6 +40,10 @@ const (
 	maxAhead      = 1024
 	maxAheadBytes = 2 * batchBytes
 )
+
+// maxGivenBytes bounds what is kept of what Get has given: a path often asks for a record twice, one time after the
+// other. It is little, for a transaction may lie idle.
+const maxGivenBytes = 64 << 10
 
 // maxSeen is how many answers a snapshot remembers. Beyond it a validation reads them again.
 const maxSeen = 4096
@@ -109,15 +116,28 @@ func (sn *snapshot) get(key []byte) ([]byte, bool, error) {
 	return v, there, err
 }
 
-// take gives what Prefetch has read of a key, and forgets it.
+// take gives what Prefetch has read of a key, and forgets it soon.
 func (sn *snapshot) take(key []byte) (answer, bool) {
 	a, ok := sn.ahead[string(key)]
-	if ok {
-		delete(sn.ahead, string(key))
-		sn.aheadBytes -= len(a.value)
+	if !ok {
+		a, ok = sn.given[string(key)]
+		return a, ok
 	}
-	return a, ok
+	delete(sn.ahead, string(key))
+	sn.aheadBytes -= len(a.value)
+	n := givenCost + len(key) + len(a.value)
+	if sn.given == nil || sn.givenBytes+n > maxGivenBytes {
+		sn.given, sn.givenBytes = map[string]answer{}, 0
+	}
+	if n <= maxGivenBytes {
+		sn.given[string(key)] = a
+		sn.givenBytes += n
+	}
+	return a, true
 }
+
+// givenCost is about what an answer that is kept takes beside its bytes.
+const givenCost = 96
 
 // Prefetch implements kv.Prefetcher. Counters are left to Get, and so is what is damaged.
 func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
@@ -131,6 +151,13 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 	}
 	for _, key := range keys {
 		if _, there := sn.ahead[string(key)]; there {
+			continue
+		}
+		if a, there := sn.given[string(key)]; there { // it is asked for again
+			delete(sn.given, string(key))
+			sn.givenBytes -= givenCost + len(key) + len(a.value)
+			sn.ahead[string(key)] = a
+			sn.aheadBytes += len(a.value)
 			continue
 		}
 		if len(key) > 0 && !s.opt.Counter(key) {
@@ -221,21 +248,30 @@ func (c *cursor) peek() bool {
 	if len(c.pairs) > 0 {
 		return true
 	}
-	if c.batch == 0 {
+	first := c.batch == 0
+	if first {
 		c.batch = firstPairs
 		if c.left > 0 {
 			c.batch = min(max(c.left+1, 2), mostPairs)
 		}
 	}
-	if c.err = c.request(); c.err != nil || len(c.pairs) == 0 {
+	if !first || !c.goOn() {
+		c.err = c.request()
+	}
+	if c.err != nil || len(c.pairs) == 0 {
 		return false
 	}
+	c.batch = max(1, min(2*c.batch, mostPairs, len(c.pairs)*batchBytes/weight(c.pairs)))
+	return true
+}
+
+// weight is about what pairs take, at least 1.
+func weight(pairs []*kvrpcpb.KvPair) int {
 	bytes := 1
-	for _, p := range c.pairs {
+	for _, p := range pairs {
 		bytes += len(p.Key) + len(p.Value)
 	}
-	c.batch = max(1, min(2*c.batch, mostPairs, len(c.pairs)*batchBytes/bytes))
-	return true
+	return bytes
 }
 
 // request reads the next pairs.
@@ -273,14 +309,18 @@ func (c *cursor) Peek(n int) (out []kv.Pair) {
 	if c.left >= 0 {
 		n = min(n, c.left)
 	}
-	s := c.reader.store
-	for _, p := range c.pairs[:min(max(n, 0), len(c.pairs))] {
+	return c.reader.store.shown(c.pairs[:min(max(n, 0), len(c.pairs))], c.opt.KeysOnly)
+}
+
+// shown is what Peek gives of pairs.
+func (s *Store) shown(pairs []*kvrpcpb.KvPair, keysOnly bool) (out []kv.Pair) {
+	for _, p := range pairs {
 		key, isDelta, err := s.space.decode(p.Key)
 		if err != nil || isDelta || s.opt.Counter(key) {
 			break
 		}
 		pair := kv.Pair{Key: key}
-		if !c.opt.KeysOnly {
+		if !keysOnly {
 			if pair.Value, err = unseal(p.Key, p.Value); err != nil {
 				break // Next says so
 			}

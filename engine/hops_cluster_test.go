@@ -1,0 +1,236 @@
+//go:build linux || windows || cgo
+
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/kv/mem"
+)
+
+// friends makes a graph of a root, ten that it knows, and so on: three steps lead to the last of 1111. There are ways
+// back, edges of edges, a node with forty edges, and some that lead to what is gone or hidden.
+const friends = `
+	DEFINE TABLE person PERMISSIONS FOR select WHERE hidden != true;
+	DEFINE TABLE knows TYPE RELATION PERMISSIONS FOR select WHERE secret != true;
+	DEFINE TABLE likes TYPE RELATION PERMISSIONS FULL;
+	DEFINE FIELD OVERWRITE out ON likes TYPE record PERMISSIONS FOR select WHERE in != person:3;
+	DEFINE TABLE saw TYPE RELATION PERMISSIONS NONE;
+	DEFINE TABLE about TYPE RELATION PERMISSIONS FULL;
+	DEFINE TABLE city PERMISSIONS FULL; DEFINE TABLE done;
+	DEFINE TABLE note PERMISSIONS FOR select WHERE open;
+	DEFINE FIELD of ON note TYPE option<record<person>> REFERENCE;
+	DEFINE FIELD also ON note TYPE option<array<record<person>>> REFERENCE;
+	FOR $i IN 0..1111 { CREATE person SET id = $i, age = $i % 10, hidden = $i % 13 = 5 };
+	FOR $i IN 0..111 { FOR $j IN 1..=10 {
+		RELATE (type::record('person', $i))->(type::record('knows', $i * 10 + $j))->(type::record('person', $i * 10 + $j))
+			SET since = $j, secret = $j = 7 } };
+	FOR $i IN 1..=10 { RELATE (type::record('person', $i))->(type::record('likes', $i))->person:0 };
+	FOR $i IN 1..=40 { RELATE person:2->(type::record('likes', 100 + $i))->(type::record('person', $i)) };
+	FOR $i IN 1..=9 { RELATE (type::record('knows', $i))->(type::record('about', $i))->(type::record('likes', $i)) };
+	FOR $i IN 1..=9 { RELATE (type::record('person', $i))->(type::record('saw', $i))->city:1 };
+	FOR $i IN 1..=30 { CREATE note SET id = $i, of = type::record('person', $i % 4),
+		also = [type::record('person', $i % 5), person:1], open = $i % 3 > 0 };
+	CREATE city:1;
+	DELETE person:4; DELETE person:66; DELETE person:500;`
+
+// hopQueries are paths over friends.
+var hopQueries = []string{
+	"RETURN person:0->knows->person", "RETURN person:0->knows->person->knows->person",
+	"RETURN person:0->knows->person->knows->person->knows->person",
+	"RETURN person:0->knows->person->knows->person.age", "RETURN person:0->knows->person.{ id, age }",
+	"RETURN person:0->knows->person->knows->person->knows", "RETURN person:0->knows->person->(knows LIMIT 2)->person",
+	"RETURN person:0->(knows WHERE since > 5)->(person WHERE age > 6)->knows->person",
+	"RETURN person:0->knows->(SELECT id, age FROM person WHERE age > 3 ORDER BY age DESC LIMIT 3)->likes->person",
+	"RETURN person:0->(SELECT since, out.age AS age FROM knows)", "RETURN person:0->knows[WHERE since > 5]->person",
+	"RETURN person:0->knows->person[WHERE age > 3 AND hidden = false]->likes->person",
+	"RETURN person:5<->knows<->person", "RETURN person:0->knows->person<->knows<->person",
+	"RETURN person:0->knows->person<-knows<-person->likes->person", "RETURN person:0->knows->person->likes",
+	"RETURN person:0->knows->person->likes->person->knows->person", "RETURN person:2->likes->person->knows",
+	"RETURN person:0->knows->person->?", "RETURN person:0->knows->person<->?", "RETURN person:0->knows->person<-?.id",
+	"RETURN person:0->knows->about->likes", "RETURN person:0->knows->about->likes->person",
+	"RETURN person:0->knows->(knows, likes)->person", "RETURN person:0->knows->person->(knows, likes, gone)->person",
+	"RETURN person:0->knows->person->knows:15..45->person", "RETURN person:0->knows->person->saw->city",
+	"RETURN [knows:1, knows:2, likes:3, likes:4, person:1]->person", "RETURN [knows:1, knows:2, likes:3]<-person",
+	"RETURN [knows:1, likes:3, likes:5]<->person", "RETURN [knows:1, knows:7, likes:3]->(person WHERE age > 1).age",
+	"RETURN person:0->knows->person<~note", "RETURN person:0->knows->person<~(note WHERE open)",
+	"RETURN person:0->knows->person<~note.also", "RETURN person:0->knows->person<~(note FIELD of WHERE open)",
+	"RETURN person:0->knows->person<~?", "RETURN person:0->likes->gone->knows", "RETURN gone:1->knows->person",
+	"RETURN person:0.{1..3}->knows->person", "RETURN person:0.{3}->knows->person", "RETURN person:0.{..4}->knows->person",
+	"RETURN person:0.{..3+collect}->knows->person", "RETURN person:0.{..3+collect+inclusive}(->knows->person<-likes<-person)",
+	"RETURN person:1.{..4+collect}(->likes->person->knows->person)", "RETURN person:0.{..3+path}->knows->person",
+	"RETURN person:0.{..9+shortest=person:900}->knows->person", "RETURN person:1.{..9+shortest=person:3}->likes->person->knows->person",
+	"RETURN person:0.{..2}.{ id, age, knows: ->knows->person.@ }", "RETURN person:0.{..5}.{ id, likes: ->likes->person.@ }",
+	"RETURN person:0.{2}->knows->(person WHERE age > 4)", "RETURN person:0.{..2}->(knows WHERE since < 4)->person",
+	"SELECT VALUE ->knows->person.age FROM ONLY person:0", "SELECT ->knows->person AS k, <-knows<-person AS b FROM person:0..20",
+	"SELECT id, count(->knows->person) AS n FROM person WHERE age = 3 LIMIT 20", "SELECT * FROM person:0->knows->person",
+	"SELECT VALUE ->knows->person->knows->person FROM person:0..3", "SELECT VALUE id FROM person:0..99 WHERE person:0 IN <-knows<-person",
+	"SELECT id FROM person:0..150 WHERE ->likes->person CONTAINS person:0 ORDER BY id DESC",
+	"SELECT ->likes->person.{ id, k: ->knows->person } AS l FROM [person:1, person:2, person:3]",
+	"SELECT * FROM person:0->knows->person FETCH nothing", "SELECT in, out FROM person:3->likes",
+}
+
+// hopChanges are statements of a transaction that see what they have written.
+const hopChanges = `DELETE knows:3; DELETE person:5; RELATE person:6->knows:x->person:1; CREATE person:66;
+	RELATE person:0->knows:y->person:66; UPDATE person:7 SET hidden = true;
+	RETURN [person:0->knows->person, person:0->knows->person->knows->person, person:0.{..3+collect}->knows->person,
+		person:0->(knows WHERE since = NONE)->person.hidden];
+	LET $a = person:0->knows->about->likes; REMOVE TABLE about; REMOVE TABLE likes;
+	RETURN [$a, person:0->knows->person->likes, person:0->knows->person->?, person:0->knows->about->likes]`
+
+// askAll is what a text answers: the values of all of its statements, or their errors.
+func askAll(t *testing.T, s *engine.Session, text string) string {
+	t.Helper()
+	tx, err := s.Begin(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Cancel(context.Background())
+	res, err := tx.Execute(context.Background(), text, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	var out strings.Builder
+	for _, r := range res {
+		if r.Err != nil {
+			fmt.Fprintf(&out, "error: %v\n", r.Err)
+		} else {
+			out.WriteString(r.Value.Text() + "\n")
+		}
+	}
+	return out.String()
+}
+
+// TestHopsOnCluster: what a path reads ahead on a cluster changes none of its answers, neither those of the one who may
+// read everything nor those of one who may not.
+func TestHopsOnCluster(t *testing.T) {
+	far, _ := openCluster(t)
+	near := openStore(t, mem.New())
+	var of [2][2]*engine.Session
+	for i, e := range []*engine.Engine{near, far} {
+		s := e.RootSession()
+		mustDo(t, s, "DEFINE NAMESPACE test; USE NS test; DEFINE DATABASE test; USE DB test;"+friends+
+			"CREATE user:1; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user:1)")
+		u := e.Session()
+		if _, err := u.Signin(context.Background(), credentials("NS", "test", "DB", "test", "AC", "acc")); err != nil {
+			t.Fatal(err)
+		}
+		of[i] = [2]*engine.Session{s, u}
+	}
+	long := 0
+	compare := func(text string) {
+		t.Helper()
+		for who, name := range []string{"root", "a user"} {
+			want, got := askAll(t, of[0][who], text), askAll(t, of[1][who], text)
+			if got != want {
+				t.Errorf("%s: %s\n got %.2000s\nwant %.2000s", name, text, got, want)
+			}
+			if len(want) > 100 && !strings.Contains(want, "error: ") {
+				long++
+			}
+		}
+	}
+	for _, text := range append(hopQueries, hopChanges) {
+		compare(text)
+	}
+	if long < len(hopQueries) {
+		t.Errorf("only %d answers tell anything", long)
+	}
+	for i := range of { // ends without a table
+		mustDo(t, of[i][0], "REMOVE TABLE city; REMOVE TABLE likes")
+	}
+	for _, text := range []string{"RETURN person:0->knows->person->saw->city", "RETURN person:0->knows->about->likes",
+		"RETURN person:0->knows->about->?", "RETURN person:0->knows->person->likes->person", "RETURN person:1->?"} {
+		compare(text)
+	}
+}
+
+// TestHopsAheadAreNotRead: what was read ahead, and not looked at, may change before the commit. What was looked at may
+// not, be it ever so little.
+func TestHopsAheadAreNotRead(t *testing.T) {
+	e, _ := openCluster(t)
+	s, other := e.RootSession(), e.RootSession()
+	mustDo(t, other, "USE NS test DB test")
+	mustDo(t, s, "USE NS test DB test;"+friends)
+	for i, tc := range []struct {
+		change   string
+		conflict bool
+	}{
+		// The way to person:11 ends at person:1: nobody looks at those behind it.
+		{"RELATE person:2->knows->person:700", false},
+		{"DELETE knows:95", false},
+		{"RELATE person:1->knows->person:700", true},
+		{"DELETE knows:12", true},
+		{"DELETE knows:9", true},
+	} {
+		ctx := context.Background()
+		tx, err := s.Begin(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := tx.Execute(ctx, fmt.Sprintf("RETURN person:0.{..3+shortest=person:11}->knows->person; CREATE done:%d", i), nil)
+		if err != nil || res[0].Err != nil || res[0].Value.Text() != "[person:1, person:11]" {
+			t.Fatal(res, err)
+		}
+		mustDo(t, other, tc.change)
+		if err := tx.Commit(ctx); isConflict(err) != tc.conflict || err != nil && !tc.conflict {
+			t.Errorf("%s: %v", tc.change, err)
+		}
+	}
+}
+
+// TestTripsOfHops holds the number of requests of paths over a graph in which each node leads to ten others. Those that
+// go out beside another one are waited for together.
+func TestTripsOfHops(t *testing.T) {
+	e, st := openCluster(t)
+	s := e.RootSession()
+	mustDo(t, s, `USE NS test DB test; DEFINE TABLE person PERMISSIONS FULL;
+		DEFINE TABLE knows TYPE RELATION PERMISSIONS FOR select WHERE since > 0;
+		DEFINE TABLE note PERMISSIONS FULL; DEFINE FIELD of ON note TYPE record<person> REFERENCE;
+		FOR $i IN 0..1111 { CREATE person SET id = $i, age = $i % 10 };
+		FOR $i IN 0..111 { FOR $j IN 1..=10 {
+			RELATE (type::record('person', $i))->knows->(type::record('person', $i * 10 + $j)) SET since = $j } };
+		FOR $i IN 0..50 { RELATE person:1110->knows->(type::record('person', $i)) SET since = 1 };
+		FOR $i IN 1..=10 { CREATE note SET of = type::record('person', $i) };
+		CREATE user:1; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user:1)`)
+	u := e.Session()
+	if _, err := u.Signin(context.Background(), credentials("NS", "test", "DB", "test", "AC", "acc")); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		s    *engine.Session
+		text string
+		want trips
+	}{
+		{s, "SELECT VALUE ->knows->person FROM ONLY person:0", trips{reads: 2}},
+		{s, "SELECT VALUE ->knows->person->knows->person FROM ONLY person:0", trips{reads: 12, beside: 9}},
+		// A hundred nodes in two parts: 32, and the others.
+		{s, "SELECT VALUE ->knows->person->knows->person->knows->person FROM ONLY person:0", trips{reads: 112, beside: 107}},
+		{s, "RETURN person:0.{3}->knows->person", trips{reads: 112, beside: 107}},
+		{s, "RETURN person:0.{..3+collect}->knows->person", trips{reads: 112, beside: 107}},
+		{s, "RETURN person:0.{..3+path}->knows->person", trips{reads: 112, beside: 107}},
+		{s, "RETURN person:0.{..2}.{ id, knows: ->knows->person.@ }", trips{reads: 14, beside: 9}},
+		// Nodes without edges may be edges themselves: they are read together.
+		{s, "RETURN person:50->knows->person->knows->person", trips{reads: 13, beside: 9}},
+		{s, "RETURN person:1<->knows<->person", trips{reads: 3, beside: 1}},
+		{s, "RETURN person:0->knows->person<~note", trips{reads: 12, beside: 9}},
+		{s, "RETURN person:0->(knows WHERE since > 5)->(person WHERE age > 6)->knows->person", trips{reads: 12, beside: 6}},
+		{s, "RETURN person:0->knows->person->(knows WHERE since > 5)->person.age", trips{reads: 66, beside: 57}},
+		{s, "RETURN person:0->knows->person[WHERE age > 3 AND age < 8]", trips{reads: 3}},
+		{s, "RETURN person:0->knows->person.{ age, k: ->knows->person }", trips{reads: 13, beside: 9}},
+		{u, "RETURN person:0->knows->person->knows->person", trips{reads: 15, beside: 9}},
+		{u, "RETURN person:1110->knows->person", trips{reads: 5}}, // fifty edges, in two parts
+	} {
+		name := "root"
+		if tc.s == u {
+			name = "a user"
+		}
+		if got := leastTrips(st, func() { mustDo(t, tc.s, tc.text) }); got != tc.want {
+			t.Errorf("%s: %s: got %+v, want %+v", name, tc.text, got, tc.want)
+		}
+	}
+}
