@@ -112,14 +112,7 @@ func TestHopsOnCluster(t *testing.T) {
 	near := openStore(t, mem.New())
 	var of [2][2]*engine.Session
 	for i, e := range []*engine.Engine{near, far} {
-		s := e.RootSession()
-		mustDo(t, s, "DEFINE NAMESPACE test; USE NS test; DEFINE DATABASE test; USE DB test;"+friends+
-			"CREATE user:1; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user:1)")
-		u := e.Session()
-		if _, err := u.Signin(context.Background(), credentials("NS", "test", "DB", "test", "AC", "acc")); err != nil {
-			t.Fatal(err)
-		}
-		of[i] = [2]*engine.Session{s, u}
+		of[i] = twoSessions(t, e, friends)
 	}
 	long := 0
 	compare := func(text string) {
@@ -160,7 +153,7 @@ func TestHopsAheadAreNotRead(t *testing.T) {
 		change   string
 		conflict bool
 	}{
-		// The way to person:11 ends at person:1: nobody looks at those behind it.
+		// The way to person:11 ends at person:1: those behind it are not looked at.
 		{"RELATE person:2->knows->person:700", false},
 		{"DELETE knows:95", false},
 		{"RELATE person:1->knows->person:700", true},
@@ -187,20 +180,15 @@ func TestHopsAheadAreNotRead(t *testing.T) {
 // go out beside another one are waited for together.
 func TestTripsOfHops(t *testing.T) {
 	e, st := openCluster(t)
-	s := e.RootSession()
-	mustDo(t, s, `USE NS test DB test; DEFINE TABLE person PERMISSIONS FULL;
+	both := twoSessions(t, e, `DEFINE TABLE person PERMISSIONS FULL;
 		DEFINE TABLE knows TYPE RELATION PERMISSIONS FOR select WHERE since > 0;
 		DEFINE TABLE note PERMISSIONS FULL; DEFINE FIELD of ON note TYPE record<person> REFERENCE;
 		FOR $i IN 0..1111 { CREATE person SET id = $i, age = $i % 10 };
 		FOR $i IN 0..111 { FOR $j IN 1..=10 {
 			RELATE (type::record('person', $i))->knows->(type::record('person', $i * 10 + $j)) SET since = $j } };
 		FOR $i IN 0..50 { RELATE person:1110->knows->(type::record('person', $i)) SET since = 1 };
-		FOR $i IN 1..=10 { CREATE note SET of = type::record('person', $i) };
-		CREATE user:1; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user:1)`)
-	u := e.Session()
-	if _, err := u.Signin(context.Background(), credentials("NS", "test", "DB", "test", "AC", "acc")); err != nil {
-		t.Fatal(err)
-	}
+		FOR $i IN 1..=10 { CREATE note SET of = type::record('person', $i) };`)
+	s, u := both[0], both[1]
 	for _, tc := range []struct {
 		s    *engine.Session
 		text string
@@ -233,4 +221,67 @@ func TestTripsOfHops(t *testing.T) {
 			t.Errorf("%s: %s: got %+v, want %+v", name, tc.text, got, tc.want)
 		}
 	}
+}
+
+// twice is a table with two full text indexes: of sixty records that have a word in one of them, each third has another
+// in the other one.
+const twice = `
+	DEFINE ANALYZER a TOKENIZERS blank; DEFINE TABLE doc PERMISSIONS FOR select WHERE n != 9;
+	DEFINE INDEX ta ON doc FIELDS a FULLTEXT ANALYZER a BM25; DEFINE INDEX tb ON doc FIELDS b FULLTEXT ANALYZER a BM25;
+	FOR $i IN 0..60 { CREATE doc SET id = $i, n = $i, a = IF $i % 3 = 0 { 'rare word' } ELSE { 'word' },
+		b = 'text ' + <string> $i };
+	UPDATE doc:6 SET a = NONE; UPDATE doc:12 SET b = 'other'; DELETE doc:15;`
+
+// twiceQueries ask both indexes.
+var twiceQueries = []string{
+	"SELECT VALUE id FROM doc WHERE a @@ 'rare' AND b @@ 'text'",
+	"SELECT VALUE id FROM doc WHERE b @@ 'text' AND a @@ 'word' AND a @@ 'rare'",
+	"SELECT * FROM doc WHERE a @@ 'rare' AND b @@ 'text' AND n > 20 LIMIT 5",
+	"SELECT count() FROM doc WHERE a @@ 'rare' AND b @@ 'text' GROUP ALL",
+	"SELECT id, search::score(1) AS s, search::score(2) AS z FROM doc WHERE a @1@ 'rare' AND b @2@ 'text' ORDER BY s DESC LIMIT 4",
+	"SELECT id, search::score(1) AS s FROM doc WHERE a @1@ 'rare' AND b @@ 'none' ORDER BY s DESC LIMIT 4",
+	`CREATE doc:x SET a = 'rare', b = 'text'; UPDATE doc:18 SET b = 'other'; DELETE doc:21;
+		RETURN [SELECT VALUE id FROM doc WHERE a @@ 'rare' AND b @@ 'text',
+			SELECT count() FROM doc WHERE a @@ 'rare' AND b @@ 'text' GROUP ALL]`,
+}
+
+// TestTwoTextIndexesOnCluster: what the one index finds is looked up in the other one by few requests, and the answers
+// are those of one machine.
+func TestTwoTextIndexesOnCluster(t *testing.T) {
+	far, st := openCluster(t)
+	near := openStore(t, mem.New())
+	var of [2][2]*engine.Session
+	for i, e := range []*engine.Engine{near, far} {
+		of[i] = twoSessions(t, e, twice)
+	}
+	for _, text := range twiceQueries {
+		for who, name := range []string{"root", "a user"} {
+			want, got := askAll(t, of[0][who], text), askAll(t, of[1][who], text)
+			if got != want {
+				t.Errorf("%s: %s\n got %.2000s\nwant %.2000s", name, text, got, want)
+			}
+		}
+	}
+	for text, want := range map[string]trips{
+		"SELECT VALUE id FROM doc WHERE a @@ 'rare' AND b @@ 'text'":                                           {reads: 11, beside: 2},
+		"SELECT * FROM doc WHERE a @@ 'rare' AND b @@ 'text'":                                                  {reads: 13, beside: 2},
+		"SELECT count() FROM doc WHERE a @@ 'rare' AND b @@ 'text' GROUP ALL":                                  {reads: 11, beside: 2},
+		"SELECT id, search::score(1) AS s FROM doc WHERE a @1@ 'word' AND b @@ 'text' ORDER BY s DESC LIMIT 9": {reads: 17, beside: 2},
+	} {
+		if got := leastTrips(st, func() { mustDo(t, of[1][0], text) }); got != want {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
+}
+
+// twoSessions are the sessions of root and of a record that may read by permissions, over what a setup defines.
+func twoSessions(t *testing.T, e *engine.Engine, setup string) [2]*engine.Session {
+	t.Helper()
+	s, u := e.RootSession(), e.Session()
+	mustDo(t, s, "DEFINE NAMESPACE test; USE NS test; DEFINE DATABASE test; USE DB test;"+setup+
+		"CREATE user:1; DEFINE ACCESS acc ON DATABASE TYPE RECORD SIGNIN (SELECT * FROM user:1)")
+	if _, err := u.Signin(context.Background(), credentials("NS", "test", "DB", "test", "AC", "acc")); err != nil {
+		t.Fatal(err)
+	}
+	return [2]*engine.Session{s, u}
 }

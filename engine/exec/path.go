@@ -139,11 +139,8 @@ func (h *planHost) BindText(ctx context.Context, x *ast.Binary, ix *catalog.Inde
 	return m.plain, err
 }
 
-// Terms implements plan.Host. SECURITY: the indexes know fields that are hidden. Where the store is elsewhere, to ask
-// another index of each record takes longer than to analyze what was read of it.
-func (h *planHost) Terms(same bool) bool {
-	return !h.r.hidesFields(h.tb) && (same || !h.r.Tx.Prefetches())
-}
+// Terms implements plan.Host. SECURITY: the indexes know fields that are hidden.
+func (h *planHost) Terms() bool { return !h.r.hidesFields(h.tb) }
 
 // Entries implements plan.Host. SECURITY: EXPLAIN shows what became of the answer, so who may not read everything must
 // not be able to tell it from records that are hidden.

@@ -123,10 +123,10 @@ type Prefetcher interface {
 	// Prefetch reads keys, so that the next Get of each is answered from memory. It may forget what it has read before.
 	// next is how many keys it is good to ask for the next time: their values are held together. Errors: those of Get.
 	Prefetch(keys [][]byte) (next int, err error)
-	// PrefetchRanges reads the first pairs of ranges at once, so that the next forward Scan over just the same range has
-	// them at hand. It may forget what it has read before. first are those pairs, of each range, as Peek gives them; a
-	// range without any is empty, or begins with something that Peek leaves out. next is how many ranges it is good to
-	// ask for the next time. Errors: those of a Cursor.
+	// PrefetchRanges reads the first pairs of ranges at once, so that the next forward Scan over just the same range
+	// has them at hand. It may forget what it has read before. first are those pairs, of each range, as Peek gives
+	// them; a range without any is empty, or begins with something that Peek leaves out. next is how many ranges it is
+	// good to ask for the next time. Errors: those of a Cursor.
 	PrefetchRanges(ranges []Range) (first [][]Pair, next int, err error)
 }
 

@@ -47,9 +47,9 @@ type Host interface {
 	MayUse(ix *catalog.Index) bool
 	// BindText gets a full-text operator ready for an index; false where its query is no text.
 	BindText(ctx context.Context, x *ast.Binary, ix *catalog.Index) (bool, error)
-	// Terms reports whether a full-text condition may be answered by the terms that an index has of a record, which
-	// another condition has found by the same index, or else by another one.
-	Terms(same bool) bool
+	// Terms reports whether a full-text condition may be answered by the terms that an index has of a record which
+	// another condition has found.
+	Terms() bool
 	// Entries counts the entries that an access walks, up to most; or gives most, when the count must stay hidden.
 	Entries(ix *catalog.Index, a index.Access, most int) (int, error)
 	// Records is the number of records in the table, or more.

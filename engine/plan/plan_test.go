@@ -50,7 +50,7 @@ func (w *world) MayUse(ix *catalog.Index) bool { return ix.Name != w.hidden }
 func (w *world) BindText(context.Context, *ast.Binary, *catalog.Index) (bool, error) {
 	return true, nil
 }
-func (w *world) Terms(bool) bool         { return true }
+func (w *world) Terms() bool             { return true }
 func (w *world) Records() (int64, error) { return w.records, nil }
 func (w *world) Entries(ix *catalog.Index, a index.Access, most int) (int, error) {
 	if a.From.Kind != value.Unbounded && a.From.Value.Kind() >= value.KindArray { // what stands apart

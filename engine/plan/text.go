@@ -27,7 +27,7 @@ func (q *Query) text(ctx context.Context, best *Match, others []ast.Expr) (Path,
 	var rest []ast.Expr
 	for _, c := range others {
 		m := q.match(c)
-		if m == nil || q.Off.Has(TextAlso) || !q.Host.Terms(m.Index == best.Index) {
+		if m == nil || q.Off.Has(TextAlso) || !q.Host.Terms() {
 			rest = append(rest, c)
 			continue
 		}

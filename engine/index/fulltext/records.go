@@ -64,9 +64,10 @@ func (r *Records) Record(x *Index, doc uint64) (value.Value, error) {
 	}
 }
 
-// Ahead reads the entries of hits together and, with records, the records that they lead to, where the store is
-// elsewhere: asking for them one by one waits no more. What is not asked for does not count as read.
-func (r *Records) Ahead(x *Index, hits []Hit, records bool) error {
+// Ahead reads the entries of hits together, what other indexes have of their records and, with records, those that
+// match there, where the store is elsewhere: asking for them one by one waits no more. What is not asked for does not
+// count as read.
+func (r *Records) Ahead(x *Index, hits []Hit, records bool, others ...Beside) error {
 	hits = hits[:min(len(hits), mostAhead)]
 	if !x.Tx.Prefetches() || len(hits) < 2 {
 		return nil
@@ -77,21 +78,56 @@ func (r *Records) Ahead(x *Index, hits []Hit, records bool) error {
 		keys[i] = bytes.Clone(x.docKey(hits[i].Doc))
 		r.known[hits[i].Doc] = struct{}{}
 	}
-	if _, err := x.Tx.Prefetch(keys); err != nil || !records {
+	if _, err := x.Tx.Prefetch(keys); err != nil || !records && len(others) == 0 {
 		return err
 	}
-	of := make([][]byte, 0, len(hits))
+	of := make([]value.Value, 0, len(hits))
 	for _, entry := range keys {
 		raw, there, _ := x.Tx.AtHand(entry)
 		if !there {
 			continue // of this transaction, or damaged: who asks for it hears of that
 		}
 		if k, err := key.DecodeIndex(nil, raw, 0); err == nil {
-			of = append(of, key.Record(nil, x.ns, x.db, x.tb, k))
+			of = append(of, k)
 		}
 	}
-	_, err := x.Tx.Prefetch(of)
+	for _, b := range others {
+		var err error
+		if of, err = b.ahead(of); err != nil {
+			return err
+		}
+	}
+	if !records {
+		return nil
+	}
+	keys = keys[:0]
+	for _, k := range of {
+		keys = append(keys, key.Record(nil, x.ns, x.db, x.tb, k))
+	}
+	_, err := x.Tx.Prefetch(keys)
 	return err
+}
+
+// ahead reads what the index has of records together, and leaves out those that are seen not to match.
+func (b *Beside) ahead(of []value.Value) ([]value.Value, error) {
+	keys := make([][]byte, len(of))
+	for i, k := range of {
+		keys[i] = bytes.Clone(b.X.recordKey(k))
+	}
+	if _, err := b.X.Tx.Prefetch(keys); err != nil {
+		return nil, err
+	}
+	left := of[:0]
+	for i, k := range of {
+		raw, there, known := b.X.Tx.AtHand(keys[i])
+		if !there {
+			raw = nil
+		}
+		if ok, err := b.X.has(raw, b.Query); ok || !known || err != nil { // the walk says what is wrong
+			left = append(left, k)
+		}
+	}
+	return left, nil
 }
 
 // mostAhead is how many records Ahead reads.

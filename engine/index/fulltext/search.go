@@ -1,10 +1,13 @@
 package fulltext
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -96,6 +99,9 @@ func (x *Index) Search(q *Query, also ...*Query) (*Search, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := x.ahead(append(also[:len(also):len(also)], q)); err != nil {
+		return nil, err
+	}
 	s, err := x.search(c, q)
 	if err != nil {
 		return nil, err
@@ -115,6 +121,28 @@ func (x *Index) Search(q *Query, also ...*Query) (*Search, error) {
 	}
 	return s, nil
 }
+
+// ahead begins to read the postings of queries together, where the store is elsewhere.
+func (x *Index) ahead(queries []*Query) error {
+	if !x.Tx.Prefetches() {
+		return nil
+	}
+	var ranges []kv.Range
+	for _, q := range queries {
+		for _, term := range q.Terms[:min(len(q.Terms), termsAhead)] {
+			for _, part := range [2]byte{partBlock, partChange} {
+				ranges = append(ranges, kv.Prefix(bytes.Clone(x.termKey(part, term))))
+			}
+		}
+	}
+	if _, _, err := x.Tx.PrefetchRanges(ranges[:min(len(ranges), 2*termsAhead)]); err != nil {
+		return fmt.Errorf("read index %s: %w", x.Name, err)
+	}
+	return nil
+}
+
+// termsAhead bounds the terms whose postings are read together.
+const termsAhead = 64
 
 // search is Search of one query, without the span of its windows.
 func (x *Index) search(c collection, q *Query) (*Search, error) {

@@ -105,7 +105,7 @@ func (w *Walk) step() (uint64, bool, error) {
 		if w.hits, err = search.Top(int(w.asked)); err != nil || w.hit >= len(w.hits) {
 			return 0, false, err
 		}
-		if err = w.near.Ahead(w.X, w.hits[w.hit:], !w.Bare); err != nil {
+		if err = w.near.Ahead(w.X, w.hits[w.hit:], !w.Bare, w.Beside...); err != nil {
 			return 0, false, err
 		}
 	}
@@ -127,7 +127,7 @@ func (w *Walk) stepFar() (uint64, bool, error) {
 		if err := w.found.Err(); err != nil || len(w.hits) == 0 {
 			return 0, false, err
 		}
-		if err := w.near.Ahead(w.X, w.hits, !w.Bare); err != nil {
+		if err := w.near.Ahead(w.X, w.hits, !w.Bare, w.Beside...); err != nil {
 			return 0, false, err
 		}
 	}
@@ -174,8 +174,16 @@ func (w *Walk) Close() { w.near.Close() }
 // matches reports whether a record matches a query, by the list of its terms.
 func (x *Index) matches(record value.Value, q *Query) (bool, error) {
 	raw, err := x.Tx.Get(x.recordKey(record))
-	if raw == nil || err != nil || len(q.Terms) == 0 {
+	if err != nil {
 		return false, err
+	}
+	return x.has(raw, q)
+}
+
+// has is matches by the stored list of a record; nil: it has none.
+func (x *Index) has(raw []byte, q *Query) (bool, error) {
+	if raw == nil || len(q.Terms) == 0 {
+		return false, nil
 	}
 	found, wanted := 0, len(q.Terms)
 	if q.Any {

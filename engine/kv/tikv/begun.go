@@ -49,17 +49,18 @@ func (sn *snapshot) PrefetchRanges(ranges []kv.Range) (first [][]kv.Pair, next i
 		}
 		all[i] = st
 	}
+	next = mostScans
 	if len(fresh) > 0 {
 		if err := sn.beside(func() error { return sn.begin(fresh) }); err != nil {
 			return nil, 0, err
 		}
+		next = max(1, min(mostScans, len(fresh)*batchBytes/sn.begun.add(fresh)))
 	}
-	read := sn.begun.add(fresh)
 	first = make([][]kv.Pair, len(all))
 	for i, st := range all {
 		first[i] = sn.reader.store.shown(st.pairs, false)
 	}
-	return first, max(1, min(mostScans, len(fresh)*batchBytes/read)), nil
+	return first, next, nil
 }
 
 // begin reads the first pairs of scans.

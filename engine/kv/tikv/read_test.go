@@ -177,6 +177,9 @@ func TestPrefetchRanges(t *testing.T) {
 			t.Errorf("range %d: %d pairs at hand", i, len(first[i]))
 		}
 	}
+	if _, again, err := sn.(kv.Prefetcher).PrefetchRanges(ranges[:2]); again < next || err != nil { // they are at hand
+		t.Errorf("%d ranges at a time, not %d; %v", again, next, err)
+	}
 	if p := first[1][1]; string(p.Key) != "b2" || string(p.Value) != "y" {
 		t.Errorf("at hand: %q %q", p.Key, p.Value)
 	}
