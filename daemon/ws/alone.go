@@ -46,7 +46,7 @@ func headLength(n int) int {
 	return 14
 }
 
-// serveAlone runs a job in the reader, where that may be. It reports whether it has run it, and whether the caller
+// serveAlone runs a job, which is counted in running, in the reader, where that may be. It reports whether it has run it, and whether the caller
 // is still the reader.
 func (c *conn) serveAlone(j *job) (served, reads bool) {
 	if c.srv.open.Load() > aloneConnections {
@@ -58,7 +58,6 @@ func (c *conn) serveAlone(j *job) (served, reads bool) {
 		c.srv.enlist(c)
 	}
 	if served = c.srv.pulse.Beating(); served {
-		c.running.Add(1)
 		c.serve(j)
 	}
 	return served, c.turn.CompareAndSwap(turn, turn+1)

@@ -316,6 +316,7 @@ func (c *conn) dispatch(j *job, alone bool) bool {
 		return true
 	}
 	reads := true
+	c.running.Add(1) // from here on another goroutine may be the reader, which may end the connection
 	if alone && c.proto == nil && !(c.rpc != nil && rpc.IsStream(&j.req)) {
 		var served bool
 		if served, reads = c.serveAlone(j); served {
@@ -324,9 +325,9 @@ func (c *conn) dispatch(j *job, alone bool) bool {
 	}
 	if len(c.slots) > freeRequests && !c.crowd(j) {
 		<-c.slots
+		c.running.Done()
 		return reads
 	}
-	c.running.Add(1)
 	c.srv.workers.run(*j)
 	return reads
 }
