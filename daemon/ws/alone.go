@@ -46,8 +46,8 @@ func headLength(n int) int {
 	return 14
 }
 
-// serveAlone runs a job, which is counted in running, in the reader, where that may be. It reports whether it has run it, and whether the caller
-// is still the reader.
+// serveAlone runs a job, which is counted in running, in the reader, where that may be. It reports whether it has run
+// it, and whether the caller is still the reader.
 func (c *conn) serveAlone(j *job) (served, reads bool) {
 	if c.srv.open.Load() > aloneConnections {
 		return false, true
