@@ -222,8 +222,8 @@ func TestUrgent(t *testing.T) {
 
 // TestTooLarge: what no cluster takes is refused with that word, and the store goes on.
 func TestTooLarge(t *testing.T) {
-	st := open(t, tikv.Options{})
-	defer st.Close()
+	_, on := cluster(t) // the mock store is slow from then on
+	st := on(tikv.Options{})
 	_, err := st.Commit(ctx, &kv.Batch{Writes: []kv.Write{{Key: []byte("a"), Value: make([]byte, 6<<20+1)}}})
 	if !errors.Is(err, kv.ErrTooLarge) {
 		t.Errorf("a large value: %v", err)
