@@ -35,7 +35,7 @@ type conn struct {
 	ctx     context.Context // of every request; ends with the connection
 	cancel  context.CancelFunc
 	slots   chan struct{}  // a token for each running request
-	running sync.WaitGroup // jobs at workers; added to by the reader, and under out.mu
+	running sync.WaitGroup // jobs under way; added to by the reader, and under out.mu
 	done    chan struct{}  // closed when run ends
 	ended   chan struct{}  // closed when nothing more is read
 	heard   atomic.Bool    // something was read since the last look
