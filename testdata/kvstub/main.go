@@ -18,8 +18,10 @@ import (
 
 	"github.com/pingcap/kvproto/pkg/pdpb"
 	"github.com/pingcap/kvproto/pkg/tikvpb"
+	mocklog "github.com/pingcap/log"
 	"github.com/tikv/client-go/v2/testutils"
 	etcdpb "go.etcd.io/etcd/api/v3/etcdserverpb"
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
@@ -44,6 +46,7 @@ func main() {
 	cert := flag.String("cert", "", "certificate of the servers")
 	key := flag.String("key", "", "its key")
 	flag.Parse()
+	mocklog.SetLevel(zap.ErrorLevel) // the mock store warns of every conflict, on standard output
 	opts, scheme, err := security(*ca, *cert, *key)
 	if err != nil {
 		log.Fatal(err)

@@ -87,6 +87,7 @@ func Run(args ...string) (*Cluster, error) {
 		c.Stop()
 		return nil, fmt.Errorf("start kvstub: %w: %s", err, said.String())
 	}
+	go func() { _, _ = io.Copy(io.Discard, out) }() // a full pipe would hold the cluster up
 	return c, nil
 }
 
