@@ -35,6 +35,9 @@ const friends = `
 	FOR $i IN 1..=9 { RELATE (type::record('person', $i))->(type::record('saw', $i))->city:1 };
 	FOR $i IN 1..=30 { CREATE note SET id = $i, of = type::record('person', $i % 4),
 		also = [type::record('person', $i % 5), person:1], open = $i % 3 > 0 };
+	DEFINE TABLE mix PERMISSIONS FULL;
+	FOR $i IN 0..60 { CREATE mix SET id = $i, x = IF $i < 40 OR $i % 3 = 0 { { y: $i % 7, z: -$i } }
+		ELSE { type::record('person', $i) } };
 	CREATE city:1;
 	DELETE person:4; DELETE person:66; DELETE person:500;`
 
@@ -74,6 +77,31 @@ var hopQueries = []string{
 	"SELECT * FROM person:0->knows->person FETCH nothing", "SELECT in, out FROM person:3->likes",
 }
 
+// rowQueries follow paths over friends from every row.
+var rowQueries = []string{
+	"SELECT id, ->knows->person AS k FROM person:0..300", "SELECT id, ->knows->person->knows->person.age AS k FROM person:0..40",
+	"SELECT id, ->knows.since AS s, <-likes<-person.{ age, n: <~note } AS l FROM person WHERE age < 3 LIMIT 40 START 10",
+	"SELECT in.age AS a, out.age AS b FROM knows WHERE in.age + out.age > 9 LIMIT 300", "SELECT VALUE also.age FROM note",
+	"SELECT id FROM note WHERE of.age = 1 AND also.age CONTAINS 1", "SELECT VALUE of.* FROM note ORDER BY id DESC",
+	"SELECT of.age AS age, count(), math::sum(of.age) AS sum FROM note GROUP BY age ORDER BY age",
+	"SELECT id, of.age FROM note ORDER BY of.age DESC, id", "SELECT VALUE of.{ age, k: ->knows->person } FROM note",
+	"SELECT id, ->person AS p, <-person.age AS q FROM knows:1..150", "SELECT id, <~note AS n, <~note.also AS m FROM person:0..10",
+	"SELECT of FROM note WHERE of->knows->person.age CONTAINS 3 LIMIT 5", "SELECT count() FROM note WHERE of.age = 1 GROUP ALL",
+	"SELECT id, ->knows->person AS k FROM person:0, person:1, person:2, person:4", "SELECT VALUE ->likes->person FROM person:1..=9",
+	"SELECT ->knows->(person WHERE age > 3 LIMIT 2).age AS k FROM [person:0, person:2, person:1, 'no', NONE]",
+	"SELECT id.{..3+collect}->knows->person AS c FROM person:0..3", "SELECT id, @.{2}->knows->person AS c FROM person:0..3",
+	"SELECT id, IF age > 3 { ->likes->person } ELSE { of.age } AS x, of.age.?.floor() AS y FROM person:0..20",
+	"SELECT (SELECT VALUE age FROM $parent->knows->person) AS k FROM person:0..20", "SELECT * FROM note LIMIT 20 FETCH of, also",
+	"SELECT ->knows->person AS k, ->likes->person AS l, <-knows<-person AS m, <-likes<-person AS n, ->saw->city AS o FROM person:0..70",
+	"SELECT VALUE array::len(->knows->person->knows->person) FROM person:0..111", "SELECT id FROM person:0..20 ORDER BY id.age DESC",
+	"SELECT id, of.gone.age, of.id.gone, gone.of FROM note", "SELECT (SELECT of.age FROM note WHERE of = $parent.id) AS n FROM person:0..9",
+	"SELECT VALUE id FROM mix WHERE x.y > 2 OR x.age > 3", "SELECT x.y AS y, x.age AS a FROM mix",
+	"SELECT id, x.z FROM mix WHERE x.y > 1 ORDER BY x.z LIMIT 3", "SELECT id FROM mix ORDER BY x.age DESC LIMIT 5",
+	"SELECT count(), math::sum(x.y) AS n FROM mix WHERE x.y > 1 OR x.age > 5 GROUP ALL",
+	"SELECT count(), x.age AS a FROM mix GROUP BY a ORDER BY a", "SELECT count(), x.y AS y FROM mix:3..50 GROUP BY y ORDER BY y",
+	"SELECT id FROM note WHERE fn::gone(of.age)", "SELECT VALUE of.age + 'x' FROM note",
+}
+
 // hopChanges are statements of a transaction that see what they have written.
 const hopChanges = `DELETE knows:3; DELETE person:5; RELATE person:6->knows:x->person:1; CREATE person:66;
 	RELATE person:0->knows:y->person:66; UPDATE person:7 SET hidden = true;
@@ -94,6 +122,10 @@ func askAll(t *testing.T, s *engine.Session, text string) string {
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
+	return valuesOf(res)
+}
+
+func valuesOf(res []engine.Result) string {
 	var out strings.Builder
 	for _, r := range res {
 		if r.Err != nil {
@@ -103,6 +135,16 @@ func askAll(t *testing.T, s *engine.Session, text string) string {
 		}
 	}
 	return out.String()
+}
+
+// askPlainly is askAll without a transaction around the text.
+func askPlainly(t *testing.T, s *engine.Session, text string) string {
+	t.Helper()
+	res, err := s.Execute(context.Background(), text, nil)
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return valuesOf(res)
 }
 
 // TestHopsOnCluster: what a path reads ahead on a cluster changes none of its answers, neither those of the one who may
@@ -130,7 +172,18 @@ func TestHopsOnCluster(t *testing.T) {
 	for _, text := range append(hopQueries, hopChanges) {
 		compare(text)
 	}
-	if long < len(hopQueries) {
+	for _, text := range append(hopQueries, rowQueries...) {
+		for who, name := range []string{"root", "a user"} {
+			want, got := askPlainly(t, of[0][who], text), askPlainly(t, of[1][who], text)
+			if got != want {
+				t.Errorf("%s: %s\n got %.2000s\nwant %.2000s", name, text, got, want)
+			}
+			if len(want) > 100 && !strings.Contains(want, "error: ") {
+				long++
+			}
+		}
+	}
+	if long < 2*len(hopQueries)+len(rowQueries) {
 		t.Errorf("only %d answers tell anything", long)
 	}
 	for i := range of { // ends without a table
@@ -284,4 +337,36 @@ func twoSessions(t *testing.T, e *engine.Engine, setup string) [2]*engine.Sessio
 		t.Fatal(err)
 	}
 	return [2]*engine.Session{s, u}
+}
+
+// TestTripsOfRows holds the number of requests of paths that are followed from every row: those that go out beside
+// another one are waited for together.
+func TestTripsOfRows(t *testing.T) {
+	e, st := openCluster(t)
+	s := twoSessions(t, e, friends)[0]
+	for _, tc := range []struct {
+		text string
+		want trips
+	}{
+		{"SELECT id, ->knows->person AS k FROM person:0..100", trips{reads: 102, beside: 97}},
+		{"SELECT VALUE ->knows->person->knows->person FROM person:0..11", trips{reads: 101, beside: 98}},
+		{"SELECT VALUE ->knows->person.age FROM person:0..32", trips{reads: 40, beside: 31}},
+		{"SELECT in.age AS a, out.age AS b FROM knows LIMIT 300", trips{reads: 9, beside: 1}},
+		{"SELECT VALUE out.in.age FROM likes LIMIT 30", trips{reads: 3, beside: 1}},
+		{"SELECT id FROM note WHERE of.age = 1", trips{reads: 3, beside: 1}},
+		{"SELECT count() FROM note WHERE of.age = 1 GROUP ALL", trips{reads: 3, beside: 1}},
+		{"SELECT of.age AS age, count() FROM note GROUP BY age", trips{reads: 3, beside: 1}},
+		{"SELECT id FROM note ORDER BY of.age LIMIT 3", trips{reads: 3, beside: 1}},
+		{"SELECT count(), x.z AS z FROM mix WHERE x.y > 3 GROUP BY z", trips{reads: 17, beside: 1}}, // no link at first
+		{"SELECT id FROM note ORDER BY of.age", trips{reads: 4, beside: 1}},
+		{"SELECT VALUE out FROM likes WHERE in.age = 2 AND out.age = 3", trips{reads: 6, beside: 1}},
+		{"SELECT ->person AS p FROM knows:1..33", trips{reads: 34, beside: 31}},
+		{"SELECT VALUE <~note FROM person:0..33", trips{reads: 67, beside: 64}},
+		{"SELECT VALUE ->knows->person FROM person:0, person:1, person:2, person:5", trips{reads: 8, beside: 3}},
+		{"SELECT VALUE ->knows->person FROM [person:0, person:1, person:2, person:5]", trips{reads: 5, beside: 3}},
+	} {
+		if got := leastTrips(st, func() { mustDo(t, s, tc.text) }); got != tc.want {
+			t.Errorf("%s: got %+v, want %+v", tc.text, got, tc.want)
+		}
+	}
 }

@@ -249,6 +249,33 @@ func (x *Idiom) RepeatsRest() bool {
 	})
 }
 
+// Repeats reports whether a path holds .@, at its top or in a destructuring.
+func Repeats(parts []Part) bool {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *PartRepeat:
+			return true
+		case *PartDestructure:
+			if repeatsIn(p.Fields) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func repeatsIn(fields []DestructureField) bool {
+	for i := range fields {
+		if id, ok := fields[i].Expr.(*Idiom); ok && Repeats(id.Parts) {
+			return true
+		}
+		if repeatsIn(fields[i].Nested) {
+			return true
+		}
+	}
+	return false
+}
+
 // The parts of an idiom. Only the first part of an idiom may be a PartStart.
 type (
 	// PartStart is a value that the path starts from: $p, person:1, (…), {…}, f(x).

@@ -56,7 +56,7 @@ func (s *countRows) close() {}
 // countPlan serves count() … GROUP ALL over a whole table, or a WHERE that a COUNT index is for, by counters.
 func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
 	if r.Ex.PlanOff.Has(plan.CoverCount) || len(s.Projections.Fields) != 1 || len(s.From) != 1 || r.at != 0 ||
-		!onlyCounts(s) {
+		!plan.OnlyCounts(s) {
 		return nil, nil
 	}
 	f := &s.Projections.Fields[0]
@@ -82,19 +82,4 @@ func (r *Run) countPlan(env *Env, s *ast.Select) (rows, error) {
 		out.path = column.Of(f.X)
 	}
 	return out, nil
-}
-
-// onlyCounts reports whether a SELECT is nothing but count() of all its rows.
-func onlyCounts(s *ast.Select) bool {
-	if s.Group == nil || !s.Group.All || len(s.Split) > 0 {
-		return false
-	}
-	for i := range s.Projections.Fields {
-		f := &s.Projections.Fields[i]
-		c, ok := f.X.(*ast.Call)
-		if f.All || !ok || c.Kind != ast.CallBuiltin || c.Path != "count" || len(c.Args) != 0 {
-			return false
-		}
-	}
-	return true
 }

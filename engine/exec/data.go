@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -165,11 +166,11 @@ func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign,
 		hasNone = hasNone || record.HasNone(v)
 		vals = append(vals, v)
 	}
-	if im.doc.Object().Len() == 0 && len(set) <= fewPlaces && plainSet(set) {
+	if im.doc.Object().Len() == 0 && len(set) <= fewPlaces && plan.PlainSet(set) {
 		return newFields(set, vals), hasNone, nil
 	}
 	a := r.assigner(env, im)
-	a.apart = a.apart && !blind(set)
+	a.apart = a.apart && !plan.Blind(set)
 	if len(set) > fewPlaces {
 		after, err = a.assignMany(ctx, set, vals, im)
 		return after, hasNone, err
@@ -180,48 +181,6 @@ func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign,
 		}
 	}
 	return im.doc, hasNone, nil
-}
-
-// blind reports whether no assignment looks at what is there: they are plain, and no place has a condition.
-func blind(set []ast.Assign) bool {
-	for i := range set {
-		if set[i].Op != ast.AssignSet {
-			return false
-		}
-		for _, p := range set[i].Place.Parts {
-			if _, ok := p.(*ast.PartWhere); ok {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// plainSet reports whether every assignment is name = value, each name once.
-func plainSet(set []ast.Assign) bool {
-	for i := range set {
-		name, ok := plainName(&set[i])
-		if !ok {
-			return false
-		}
-		for j := range i {
-			if earlier, _ := plainName(&set[j]); earlier == name {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func plainName(a *ast.Assign) (string, bool) {
-	if a.Op != ast.AssignSet || len(a.Place.Parts) != 1 {
-		return "", false
-	}
-	f, ok := a.Place.Parts[0].(*ast.PartField)
-	if !ok {
-		return "", false
-	}
-	return f.Name, true
 }
 
 // newFields is the object that plain assignments make out of nothing.

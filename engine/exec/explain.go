@@ -444,6 +444,8 @@ func measure(in rows) rows {
 		s.in = measure(s.in)
 	case *modelRows:
 		s.rows = measure(s.rows)
+	case *aheadRows:
+		s.rows = measure(s.rows)
 	case *passRows:
 		s.rows = measure(s.rows)
 	case *limitRows:

@@ -191,14 +191,17 @@ func (f *fetcher) eachElem(ctx context.Context, v value.Value, path []ast.Part) 
 	return value.ArrayOf(out), nil
 }
 
-// reach is Tick at an element of a list, with the elements from that one on: a path is about to be followed from each,
-// or the link that it is.
-func (r *Run) reach(ctx context.Context, a *record.Ahead, next []value.Value, path ...ast.Part) error {
+// reach is Tick at an element of a list, with the elements from that one on: paths are about to be followed from each;
+// none of parts, or no path, is the link that it is.
+func (r *Run) reach(ctx context.Context, a *record.Ahead, next []value.Value, paths ...[]ast.Part) error {
 	g, err := r.nears(ctx)
-	if g != nil {
-		err = a.Follow(g, next, path)
+	switch {
+	case g == nil:
+		return err
+	case len(paths) == 0:
+		return a.Reach(g, next)
 	}
-	return err
+	return a.Follow(g, next, paths...)
 }
 
 // nears is Tick, and gives the gate to read ahead by; nil where the store is here, or no database is in use.

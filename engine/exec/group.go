@@ -58,7 +58,7 @@ type groupField struct {
 
 // groupBy compiles GROUP over a projection list.
 func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
-	g := &groupRows{r: r, env: env, in: in, proj: s.Projections, all: s.Group.All, counts: onlyCounts(s)}
+	g := &groupRows{r: r, env: env, in: in, proj: s.Projections, all: s.Group.All, counts: plan.OnlyCounts(s)}
 	var texts []string
 	for _, id := range s.Group.By {
 		texts = append(texts, ast.Text(id))
@@ -140,13 +140,18 @@ func (g *groupRows) takeAll(ctx context.Context) (taken bool, err error) {
 		g.count(n)
 		return n > 0, err
 	}
-	walk, err := g.r.sift(ctx, g.in, g.env, g.columns)
+	xs := slices.Clone(g.by)
+	for i := range g.proj.Fields {
+		xs = append(xs, g.proj.Fields[i].X)
+	}
+	walk, err := g.r.sift(ctx, g.in, g.env, g.columns, xs...)
 	if err != nil {
 		return false, err
 	}
 	if walk != nil {
 		return g.takeSifted(ctx, walk)
 	}
+	g.in = g.r.lookingAhead(g.in, xs...)
 	for {
 		doc, ok, err := g.in.next(ctx)
 		if !ok || err != nil {
@@ -191,6 +196,18 @@ func (g *groupRows) count(n int64) {
 
 // takeSifted is takeAll for rows as they are stored.
 func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, err error) {
+	for {
+		doc, ok, err := walk.first(ctx)
+		if err != nil {
+			return taken, err
+		}
+		if !ok {
+			break
+		}
+		if taken, err = true, g.takeDoc(ctx, doc); err != nil {
+			return true, err
+		}
+	}
 	for {
 		b, ok, err := walk.walk.Batch(ctx)
 		if err != nil {

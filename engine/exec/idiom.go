@@ -142,7 +142,7 @@ func graphRun(parts []ast.Part) int {
 func (r *Run) mapParts(ctx context.Context, env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
 	out, sum, ahead := make([]value.Value, v.Len()), held(0), record.Ahead{}
 	for i, e := range v.Elems() {
-		if err := r.reach(ctx, &ahead, v.Elems()[i:], parts...); err != nil {
+		if err := r.reach(ctx, &ahead, v.Elems()[i:], parts); err != nil {
 			return value.None, err
 		}
 		w, err := r.walk(ctx, env, e, parts, true)
@@ -306,7 +306,7 @@ func (r *Run) destructure(ctx context.Context, env *Env, v value.Value,
 	case value.KindArray:
 		out, sum, ahead := make([]value.Value, v.Len()), held(0), record.Ahead{}
 		for i, e := range v.Elems() {
-			if err := r.reach(ctx, &ahead, v.Elems()[i:], path...); err != nil {
+			if err := r.reach(ctx, &ahead, v.Elems()[i:], path); err != nil {
 				return value.None, err
 			}
 			w, err := r.destructure(ctx, env, e, fields)

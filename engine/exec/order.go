@@ -18,7 +18,7 @@ import (
 // sortKey is one key of ORDER BY: a path of names, or any idiom.
 type sortKey struct {
 	path    []string
-	idiom   *ast.Idiom // when the path is not names only
+	idiom   *ast.Idiom // as it is, or of path once that is needed: see through
 	desc    bool
 	compare func(a, b value.Value) int
 	text    string
@@ -101,10 +101,17 @@ func (s *sortRows) fill(ctx context.Context) error {
 
 // takeAll reads the whole input.
 func (s *sortRows) takeAll(ctx context.Context) error {
+	xs := make([]ast.Expr, len(s.keys))
+	for i := range s.keys {
+		xs[i] = s.keys[i].through()
+	}
 	if s.keep >= 0 && s.ties == nil && !s.rand {
-		if walk, err := s.r.sift(ctx, s.in, s.env, s.columns); walk != nil || err != nil {
+		if walk, err := s.r.sift(ctx, s.in, s.env, s.columns, xs...); walk != nil || err != nil {
 			return s.takeSifted(ctx, walk, err)
 		}
+	}
+	if s.ties == nil { // else they tell of the row that was read last
+		s.in = s.r.lookingAhead(s.in, xs...)
 	}
 	for ; ; s.seq++ {
 		doc, ok, err := s.in.next(ctx)
@@ -194,7 +201,7 @@ func (s *sortRows) keysOf(ctx context.Context, doc value.Value) ([]value.Value, 
 	out := make([]value.Value, len(s.keys))
 	for i := range s.keys {
 		k := &s.keys[i]
-		if k.idiom == nil {
+		if k.path != nil {
 			out[i] = inside.At(doc, k.path)
 			if len(k.path) == 1 || !out[i].IsNone() {
 				continue

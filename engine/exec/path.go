@@ -28,7 +28,7 @@ func propertiesOf(s *ast.Select, lim window) *properties {
 		return w
 	}
 	if s.Group != nil {
-		w.count = onlyCounts(s)
+		w.count = plan.OnlyCounts(s)
 		return w
 	}
 	if end := lim.start + lim.limit; lim.limit >= 0 && end >= 0 {

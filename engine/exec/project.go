@@ -44,7 +44,7 @@ type projected struct {
 func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 	out := &projector{r: r, env: env}
 	for i := range p.Fields {
-		if x := p.Fields[i].X; x != nil && !isPlain(x) {
+		if x := p.Fields[i].X; x != nil && !plan.IsNames(x) {
 			for sub, kept := range r.onceIn(x) {
 				if out.once == nil {
 					out.once = once{}
@@ -83,14 +83,16 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 	return out
 }
 
-// isPlain reports whether an expression is a path of names.
-func isPlain(x ast.Expr) bool {
-	id, ok := x.(*ast.Idiom)
-	if !ok {
-		return false
+// exprs are the expressions of a projection; nil stands for *.
+func (p *projector) exprs() []ast.Expr {
+	if p.value != nil {
+		return []ast.Expr{p.value.x}
 	}
-	_, ok = plan.Names(id)
-	return ok
+	xs := make([]ast.Expr, len(p.fields))
+	for i := range p.fields {
+		xs[i] = p.fields[i].x
+	}
+	return xs
 }
 
 func isField(p ast.Part) bool {
@@ -269,15 +271,8 @@ func (r *Run) withModels(in rows, p *projector) rows {
 	if r.Tx.Writable() || r.Ex.PlanOff.Has(plan.ModelBatch) {
 		return in
 	}
-	var xs []ast.Expr
-	if p.value != nil {
-		xs = append(xs, p.value.x)
-	}
-	for i := range p.fields {
-		xs = append(xs, p.fields[i].x)
-	}
 	s := &modelRows{rows: in, p: p}
-	if s.ahead = model.NewAhead(s, &r.models, r.Ex.Models, r.Tx, xs); s.ahead == nil {
+	if s.ahead = model.NewAhead(s, &r.models, r.Ex.Models, r.Tx, p.exprs()); s.ahead == nil {
 		return in
 	}
 	return s

@@ -53,7 +53,7 @@ func (r *Run) recursed(ctx context.Context, env *Env, v value.Value, x *ast.Recu
 		}
 		return v, err
 	}
-	if repeats(rec.path) {
+	if ast.Repeats(rec.path) {
 		if x.Instruction != "" {
 			return value.None, errs.Internal("Cannot construct a recursion plan when an instruction is provided")
 		}
@@ -228,7 +228,7 @@ func (r *Run) collect(ctx context.Context, env *Env, v value.Value, rec *recursi
 		var next []value.Value
 		ahead := record.Ahead{}
 		for i, from := range level {
-			if err := r.reach(ctx, &ahead, level[i:], rec.path...); err != nil {
+			if err := r.reach(ctx, &ahead, level[i:], rec.path); err != nil {
 				return value.None, err
 			}
 			found, ended, err := r.step(ctx, env, from, rec)
@@ -309,7 +309,7 @@ func (r *Run) paths(ctx context.Context, env *Env, v value.Value, rec *recursion
 		var next []*trail
 		ahead, from := record.Ahead{}, r.ends(level)
 		for i, t := range level {
-			if err := r.reach(ctx, &ahead, from[min(i, len(from)):], rec.path...); err != nil {
+			if err := r.reach(ctx, &ahead, from[min(i, len(from)):], rec.path); err != nil {
 				return value.None, err
 			}
 			found, ended, err := r.step(ctx, env, t.at, rec)
@@ -385,33 +385,6 @@ func repeated(parts []ast.Part) (path, rest []ast.Part) {
 	return parts, nil
 }
 
-// repeats reports whether a path holds .@, at its top or in a destructuring.
-func repeats(parts []ast.Part) bool {
-	for _, p := range parts {
-		switch p := p.(type) {
-		case *ast.PartRepeat:
-			return true
-		case *ast.PartDestructure:
-			if repeatsIn(p.Fields) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func repeatsIn(fields []ast.DestructureField) bool {
-	for i := range fields {
-		if id, ok := fields[i].Expr.(*ast.Idiom); ok && repeats(id.Parts) {
-			return true
-		}
-		if repeatsIn(fields[i].Nested) {
-			return true
-		}
-	}
-	return false
-}
-
 func (r *Run) growTree(ctx context.Context, env *Env, v value.Value, rec *recursion) (value.Value, error) {
 	if v.IsNullish() {
 		return v, nil
@@ -460,7 +433,7 @@ func (t *tree) descend(ctx context.Context, r *Run, env *Env, v value.Value) (va
 	for i, e := range from {
 		w, err := value.None, error(nil)
 		if t.depth < t.rec.max {
-			err = r.reach(ctx, &ahead, from[i:], t.rec.path...)
+			err = r.reach(ctx, &ahead, from[i:], t.rec.path)
 		}
 		if err == nil {
 			w, err = t.node(ctx, r, env, e)

@@ -36,7 +36,9 @@ type tableRows struct {
 	from    ast.Expr // of FROM, where that gave the table
 
 	cur    *record.Cursor
-	shared *sift.Walk // of the rest of the walk, once it is a long one
+	first  []value.Value     // records that were looked at before the walk
+	held   *record.RowsAhead // for the filter; nil: none
+	shared *sift.Walk        // of the rest of the walk, once it is a long one
 	read   int
 	n      int64
 }
@@ -47,14 +49,19 @@ func (s *tableRows) next(ctx context.Context) (value.Value, bool, error) {
 			return value.None, false, err
 		}
 	}
-	for s.shared == nil && s.cur.Next(ctx) {
+	for s.shared == nil {
+		doc, ok, err := s.record(ctx)
+		if !ok || err != nil {
+			return value.None, false, err
+		}
 		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
 		}
-		doc := s.cur.Record()
-		ok, err := s.filter.holds(ctx, doc)
-		if err != nil {
+		if ok, err = s.filter.holds(ctx, doc); err != nil {
 			return value.None, false, err
+		}
+		if s.held != nil && s.held.Passes() {
+			s.held = nil
 		}
 		if s.read++; s.read == s.r.Ex.Limits.ShareAfter {
 			s.share(ctx)
@@ -64,10 +71,27 @@ func (s *tableRows) next(ctx context.Context) (value.Value, bool, error) {
 			return doc, true, nil
 		}
 	}
-	if s.shared == nil {
+	return s.nextShared(ctx)
+}
+
+// record is the next record of the walk.
+func (s *tableRows) record(ctx context.Context) (value.Value, bool, error) {
+	if s.held != nil {
+		return s.held.Next(ctx)
+	}
+	return s.walked(ctx)
+}
+
+func (s *tableRows) walked(ctx context.Context) (value.Value, bool, error) {
+	if len(s.first) > 0 {
+		doc := s.first[0]
+		s.first = s.first[1:]
+		return doc, true, nil
+	}
+	if !s.cur.Next(ctx) {
 		return value.None, false, s.cur.Err()
 	}
-	return s.nextShared(ctx)
+	return s.cur.Record(), true, nil
 }
 
 // open begins the walk.
@@ -80,7 +104,22 @@ func (s *tableRows) open() error {
 		return errs.TableNotFound(s.name)
 	}
 	s.cur = g.Scan(s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse, Version: s.version})
+	if s.filter != nil && s.version == 0 {
+		s.held = s.r.rowsAhead(s.walked, s.filter.x)
+	}
 	return nil
+}
+
+// sampled is how many records leadAway looks at.
+const sampled = 8
+
+// leadAway reports whether paths lead to other records from one of the first records. The walk has begun, and gives
+// those later.
+func (s *tableRows) leadAway(ctx context.Context, paths [][]ast.Part) (bool, error) {
+	for len(s.first) < sampled && s.cur.Next(ctx) {
+		s.first = append(s.first, s.cur.Record())
+	}
+	return record.LeadAway(s.first, paths), s.cur.Err()
 }
 
 // skip leaves out the first n rows and reports how many, 0 where each has to be looked at.
@@ -100,8 +139,8 @@ func (s *tableRows) skip(ctx context.Context, n int64) (int64, error) {
 // to read ahead causes no conflict.
 func (s *tableRows) share(ctx context.Context) {
 	workers := runtime.GOMAXPROCS(0)
-	if s.filter == nil || s.filter.compiled.fast == nil || workers == 1 || s.r.Tx.Writable() || !s.cur.Plain() ||
-		s.r.Ex.PlanOff.Has(plan.ParallelScan) {
+	if s.filter == nil || s.held != nil || s.filter.compiled.fast == nil || workers == 1 || s.r.Tx.Writable() ||
+		!s.cur.Plain() || s.r.Ex.PlanOff.Has(plan.ParallelScan) {
 		return
 	}
 	prog := &sift.Program{Set: s.r.compiler(ctx, s.filter.env)}
@@ -220,8 +259,9 @@ type valueRows struct {
 	followed
 	vs    []value.Value
 	ahead record.Ahead
-	skip  bool     // leave out NONE and NULL
-	from  ast.Expr // the expression they came from
+	paths [][]ast.Part // that are followed from each value
+	skip  bool         // leave out NONE and NULL
+	from  ast.Expr     // the expression they came from
 }
 
 // all reports whether all values are of a kind; there is at least one.
@@ -231,7 +271,7 @@ func (s *valueRows) all(k value.Kind) bool {
 
 func (s *valueRows) next(ctx context.Context) (value.Value, bool, error) {
 	for len(s.vs) > 0 {
-		if err := s.r.reach(ctx, &s.ahead, s.vs); err != nil {
+		if err := s.r.reach(ctx, &s.ahead, s.vs, s.paths...); err != nil {
 			return value.None, false, err
 		}
 		v := s.vs[0]
@@ -453,6 +493,61 @@ func (s *limitRows) next(ctx context.Context) (value.Value, bool, error) {
 }
 
 func (s *limitRows) close() { s.in.close() }
+
+// awaits are the paths in expressions, evaluated for each row, for which rows may be held: the store is elsewhere, and
+// the transaction writes nothing, so that no row is another one by the time it is asked for.
+func (r *Run) awaits(xs []ast.Expr) [][]ast.Part {
+	if !r.Tx.Prefetches() || r.Tx.Writable() || r.at != 0 {
+		return nil
+	}
+	return plan.Paths(xs)
+}
+
+// rowsAhead holds rows for expressions; nil where these follow no path.
+func (r *Run) rowsAhead(pull func(context.Context) (value.Value, bool, error), xs ...ast.Expr) *record.RowsAhead {
+	if paths := r.awaits(xs); len(paths) > 0 {
+		return &record.RowsAhead{Pull: pull, Gate: r.nears, Paths: paths}
+	}
+	return nil
+}
+
+// aheadRows is a RowsAhead between two operators.
+type aheadRows struct {
+	rows
+	held *record.RowsAhead
+}
+
+func (s *aheadRows) next(ctx context.Context) (value.Value, bool, error) { return s.held.Next(ctx) }
+
+// lookingAhead puts an aheadRows under an operator that evaluates expressions for each row. Rows that leave something
+// behind for the operator, such as the score of a search, are left alone.
+func (r *Run) lookingAhead(in rows, xs ...ast.Expr) rows {
+	if s, ok := in.(*valueRows); ok {
+		s.paths = append([][]ast.Part{nil}, r.awaits(xs)...) // nil: the records themselves
+	} else if standsAlone(in) {
+		out := &aheadRows{rows: in}
+		pull := func(ctx context.Context) (value.Value, bool, error) { return out.rows.next(ctx) }
+		if out.held = r.rowsAhead(pull, xs...); out.held != nil {
+			return out
+		}
+	}
+	return in
+}
+
+// standsAlone reports whether each row is no more than its document.
+func standsAlone(in rows) bool {
+	switch in := unmeasured(in).(type) {
+	case *tableRows, *indexRows, *unionIndexRows, *recordRows:
+		return true
+	case *limitRows:
+		return standsAlone(in.in)
+	case *sortRows:
+		return standsAlone(in.in)
+	case *unionRows:
+		return !slices.ContainsFunc(in.parts, func(p rows) bool { return !standsAlone(p) })
+	}
+	return false
+}
 
 // mapRows turns each row into another.
 type mapRows struct {

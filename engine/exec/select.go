@@ -52,22 +52,11 @@ func only(s *ast.Select, out []value.Value) (value.Value, error) {
 	case 1:
 		return out[0], nil
 	case 0:
-		if len(s.From) != 1 || !fromValue(s.From[0]) {
+		if len(s.From) != 1 || !plan.FromValue(s.From[0]) {
 			return value.None, nil
 		}
 	}
 	return value.None, SingleOutput()
-}
-
-// fromValue reports whether a source is written out, as a list of values or as nothing: ONLY wants one value of it.
-func fromValue(x ast.Expr) bool {
-	switch x := x.(type) {
-	case *ast.Array:
-		return true
-	case *ast.Literal:
-		return x.Value.IsNullish()
-	}
-	return false
 }
 
 // SingleOutput is the error of ONLY with any number of results but one.
@@ -238,7 +227,7 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 		return w, nil
 	}
 	env = inFrom(env)
-	scanned := scansLimit(s)
+	scanned := plan.ScansLimit(s)
 	var err error
 	if s.Limit != nil {
 		w.limitText = plan.Show(s.Limit)
@@ -260,15 +249,6 @@ func (r *Run) bound(ctx context.Context, env *Env, x ast.Expr, clause string, sc
 		return 0, err
 	}
 	return inside.Bound(v, clause, scanned)
-}
-
-// scansLimit reports whether LIMIT is that of the scan of a table, whose errors have other words.
-func scansLimit(s *ast.Select) bool {
-	if s.Limit == nil || len(s.From) != 1 || s.Group != nil || s.Order != nil || len(s.Split) > 0 {
-		return false
-	}
-	_, ok := s.From[0].(*ast.Table)
-	return ok
 }
 
 // pipeline puts SPLIT, GROUP, ORDER, START and LIMIT, the projection, FETCH and OMIT over a source.
@@ -397,6 +377,9 @@ func (r *Run) orderAndLimit(env *Env, in rows, o *ast.Order, lim window, ties fu
 func (r *Run) projected(ctx context.Context, env *Env, in rows, p *projector, s *ast.Select) rows {
 	if p.alone {
 		return &passRows{rows: in, shows: r.projection(env, s)}
+	}
+	if r.Tx.Prefetches() && (tiesOf(in) == nil || plan.SortsRaw(s)) { // else a sort asks for the row that was read last
+		in = r.lookingAhead(in, p.exprs()...)
 	}
 	return &mapRows{in: r.withModels(in, p), f: p.row, shows: r.projection(env, s)}
 }

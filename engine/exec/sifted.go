@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 
+	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/sift"
@@ -23,8 +24,9 @@ type sifted struct {
 
 // sift begins a walk over all rows of an operator; nil where they have to be read one by one, as next gives them. It is
 // for callers who see records as they are stored, in transactions that write nothing, where to read ahead causes no
-// conflict.
-func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns) (*sifted, error) {
+// conflict. xs are the expressions of the operator: where these, or the filter, follow links to a store elsewhere, rows
+// are read one by one, with lookahead.
+func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns, xs ...ast.Expr) (*sifted, error) {
 	s, ok := unmeasured(in).(*tableRows)
 	if !ok || s.cur != nil || s.tb == nil || r.Ex.PlanOff.Has(plan.ParallelScan) || r.Ex.PlanOff.Has(plan.Compile) {
 		return nil, nil
@@ -34,6 +36,14 @@ func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns) (*sifte
 	}
 	if r.Tx.Writable() || !s.cur.Plain() {
 		return nil, nil
+	}
+	if s.filter != nil {
+		xs = append(xs, s.filter.x)
+	}
+	if paths := r.awaits(xs); len(paths) > 0 {
+		if away, err := s.leadAway(ctx, paths); away || err != nil {
+			return nil, err
+		}
 	}
 	prog := &sift.Program{Set: r.compiler(ctx, env)}
 	if s.filter != nil {
@@ -52,6 +62,10 @@ func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns) (*sifte
 // expressions for the document.
 func (s *sifted) next(ctx context.Context) (open value.Value, ok bool, err error) {
 	for {
+		if open, ok, err = s.first(ctx); ok || err != nil {
+			s.now = sift.Row{Open: true}
+			return open, ok, err
+		}
 		if s.now, ok, err = s.walk.Next(ctx); !ok || err != nil {
 			return value.None, false, err
 		}
@@ -65,21 +79,35 @@ func (s *sifted) next(ctx context.Context) (open value.Value, ok bool, err error
 	}
 }
 
+// first is the next of the rows that were looked at before the walk; false at their end.
+func (s *sifted) first(ctx context.Context) (doc value.Value, ok bool, err error) {
+	for !ok && err == nil && len(s.scan.first) > 0 {
+		doc, s.scan.first = s.scan.first[0], s.scan.first[1:]
+		ok, err = s.holds(ctx, doc)
+	}
+	return doc, ok, err
+}
+
 // opened is the document of a row whose columns are not known; false where it does not hold.
 func (s *sifted) opened(ctx context.Context, st record.Stored) (open value.Value, ok bool, err error) {
-	if err := s.scan.r.Tick(ctx); err != nil {
-		return value.None, false, err
-	}
 	if open, err = st.Record(); err != nil {
 		return value.None, false, err
 	}
+	ok, err = s.holds(ctx, open)
+	return open, ok, err
+}
+
+func (s *sifted) holds(ctx context.Context, doc value.Value) (ok bool, err error) {
+	if err := s.scan.r.Tick(ctx); err != nil {
+		return false, err
+	}
 	if ok = true; s.scan.filter != nil {
-		ok, err = s.scan.filter.asWritten(ctx, open)
+		ok, err = s.scan.filter.asWritten(ctx, doc)
 	}
 	if ok {
 		s.scan.n++
 	}
-	return open, ok, err
+	return ok, err
 }
 
 // count ends a walk: it is how many rows held, beside those that next gave.

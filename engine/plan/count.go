@@ -74,3 +74,18 @@ func (q *Query) inAlone(ctx context.Context) bool {
 	conds := q.whole(ctx)
 	return len(Conjuncts(q.Where)) == 1 && len(conds) == 1 && conds[0].op == ast.OpInside
 }
+
+// OnlyCounts reports whether a SELECT is nothing but count() of all its rows.
+func OnlyCounts(s *ast.Select) bool {
+	if s.Group == nil || !s.Group.All || len(s.Split) > 0 {
+		return false
+	}
+	for i := range s.Projections.Fields {
+		f := &s.Projections.Fields[i]
+		c, ok := f.X.(*ast.Call)
+		if f.All || !ok || c.Kind != ast.CallBuiltin || c.Path != "count" || len(c.Args) != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -25,110 +25,58 @@ func (a *Ahead) Step(g *Gate, step *ast.Graph, next []Stop) error {
 		return nil
 	}
 	next = next[:min(len(next), a.count)]
-	most, err := g.around(step, next)
+	_, most, err := g.around(step, next, false)
+	if most == 0 {
+		most = mostRecords
+	}
 	a.reads(len(next), most)
 	return err
 }
 
-// Follow is Reach at each element of a list from which the same path is about to be followed.
-func (a *Ahead) Follow(g *Gate, next []value.Value, path []ast.Part) error {
-	if a.left > 0 {
-		a.left--
-		return nil
-	}
-	whole, steps := needs(path)
-	if len(steps) == 0 {
-		return a.Reach(g, next)
-	}
-	if a.passes() || len(next) < 2 || g.At != 0 {
-		return nil
-	}
-	next = next[:min(len(next), a.count)]
-	stops := make([]Stop, len(next))
-	for i := range next {
-		stops[i].At = next[i]
-	}
-	most := mostRecords
-	if whole {
-		n, err := g.Prefetch(next)
-		if err != nil {
-			return err
-		}
-		most = max(n, 1)
-	}
-	for _, s := range steps {
-		n, err := g.around(s, stops)
-		if err != nil {
-			return err
-		}
-		most = min(most, n)
-	}
-	a.reads(len(next), most)
-	return nil
-}
-
-// needs says what a path looks at first of a record: whether at the record itself, and the steps that it takes from
-// there.
-func needs(path []ast.Part) (whole bool, steps []*ast.Graph) {
-	if len(path) == 0 {
-		return true, nil
-	}
-	switch p := path[0].(type) {
-	case *ast.PartGraph:
-		return false, []*ast.Graph{p.Graph}
-	case *ast.PartRecurse:
-		if p.Recurse.Path != nil {
-			return needs(p.Recurse.Path.Parts)
-		}
-		return needs(path[1:])
-	case *ast.PartDestructure:
-		for i := range p.Fields {
-			if id, ok := p.Fields[i].Expr.(*ast.Idiom); ok {
-				_, more := needs(id.Parts)
-				steps = append(steps, more...)
-			}
-		}
-	}
-	return true, steps
-}
-
-// mostRecords bounds the records that are read ahead for a part of a step.
-const mostRecords = 256
+// mostRecords and mostRanges bound the records, and the ranges of edges, that are read ahead for a part of a step.
+const (
+	mostRecords = 256
+	mostRanges  = 256
+)
 
 // SECURITY: around looks at edges and records that may be hidden from the caller. It only has them near: the step reads
 // them again, by the rules.
 
-// around reads ahead for one step from several stops. It gives how many stops are good to ask for the next time.
-func (g *Gate) around(step *ast.Graph, stops []Stop) (next int, err error) {
-	b := bundle{g: g, step: step, looks: !step.Plain() || !g.Env.CanRead()}
+// around reads ahead for one step from several stops. It gives where the step leads to, if something follows and what
+// it has read says so, and how many stops are good to ask for the next time; 0 where there were no edges to read.
+func (g *Gate) around(step *ast.Graph, stops []Stop, follows bool) (found []Stop, next int, err error) {
+	b := bundle{g: g, step: step, looks: !step.Plain() || !g.Env.CanRead(), follows: follows}
 	for i := range step.Tables {
 		if step.Tables[i].Key != nil { // it is evaluated at each stop
-			return mostRecords, nil
+			return nil, 0, nil
 		}
 	}
 	for i := range stops {
 		if err := b.add(&stops[i]); err != nil {
-			return 0, err
+			return nil, 0, err
 		}
 	}
-	next = mostRecords
-	if len(b.ranges) > 0 {
+	if all := len(b.ranges); all > 0 {
+		b.ranges = b.ranges[:min(all, mostRanges)]
 		var first [][]kv.Pair
 		if first, next, err = g.Tx.PrefetchRanges(b.ranges); err != nil {
-			return 0, fmt.Errorf("read edges: %w", err)
+			return nil, 0, fmt.Errorf("read edges: %w", err)
 		}
+		next = max(1, min(next, mostRanges)*len(stops)/all)
 		for i, pairs := range first {
-			b.met(&b.of[i], pairs)
+			if err := b.met(&b.of[i], pairs); err != nil {
+				return nil, 0, err
+			}
 		}
 	}
-	if err := b.records(); err != nil || !b.looks || len(b.owns) == 0 {
-		return next, err
+	if err := b.records(); err != nil || len(b.owns) == 0 || !b.looks && !follows {
+		return b.found, next, err
 	}
 	b.keys = b.keys[:0]
 	if err := b.addEnds(); err != nil {
-		return 0, err
+		return nil, 0, err
 	}
-	return next, b.records()
+	return b.found, next, b.records()
 }
 
 // bundle is what a step from several stops reads.
@@ -140,10 +88,14 @@ type bundle struct {
 	of     []origin // of ranges
 	keys   [][]byte // of records
 	owns   [][]byte // those of stops that may be edges
+
+	follows bool   // something: what is found counts
+	found   []Stop // where the step leads to
 }
 
 // origin is what a range begins at.
 type origin struct {
+	id   *value.RecordID
 	node int    // where the node ends in its keys
 	own  []byte // the key of the record there, which may be an edge itself: it is read if there is nothing in the range
 }
@@ -206,7 +158,7 @@ func (b *bundle) addEdges(tb uint32, s *Stop, id *value.RecordID, table string) 
 			continue
 		}
 		from := key.EdgeDirection(nil, space.NS, space.DB, tb, id.Key, dir)
-		o := origin{node: len(from) - 1, own: own}
+		o := origin{id: id, node: len(from) - 1, own: own}
 		if table == "" { // the ends go with the edges
 			b.addOwn(own)
 			o.own = nil
@@ -248,6 +200,9 @@ func (b *bundle) addReferences(tb uint32, id *value.RecordID) error {
 
 // addRecord adds a record that the step finds.
 func (b *bundle) addRecord(id *value.RecordID) error {
+	if b.follows {
+		b.found = append(b.found, Stop{At: value.RecordOf(id)})
+	}
 	if !b.looks || id.Key.Kind() == value.KindRange {
 		return nil
 	}
@@ -268,14 +223,7 @@ func (b *bundle) addOwn(k []byte) {
 // addEnds adds the ends of the stops that are edges, as far as those are at hand.
 func (b *bundle) addEnds() error {
 	for _, k := range b.owns {
-		raw, there, _ := b.g.Tx.AtHand(k)
-		if !there {
-			continue
-		}
-		doc, err := decode(raw)
-		if err != nil {
-			continue // who asks for it hears of that
-		}
+		doc := b.g.atHand(k)
 		for _, name := range [2]string{"in", "out"} {
 			id := end(doc, name)
 			if id == nil || b.step.Dir == ast.DirIn && name == "out" || b.step.Dir == ast.DirOut && name == "in" {
@@ -289,26 +237,75 @@ func (b *bundle) addEnds() error {
 	return nil
 }
 
-// met adds the records that the step looks at, as the first pairs of a range show them.
-func (b *bundle) met(o *origin, pairs []kv.Pair) {
+// met adds what the first pairs of a range show: where they lead to, and the records that the step looks at.
+func (b *bundle) met(o *origin, pairs []kv.Pair) error {
 	if len(pairs) == 0 {
 		b.addOwn(o.own)
-	}
-	if !b.looks {
-		return
 	}
 	space := b.g.DB.Inner()
 	for _, p := range pairs {
 		if b.step.Dir == ast.DirRef {
-			if tb, _, k, err := key.DecodeReference(p.Key); err == nil {
+			tb, _, k, err := key.DecodeReference(p.Key)
+			if err != nil {
+				continue // the walk says so
+			}
+			if b.looks {
 				b.keys = append(b.keys, key.Record(nil, space.NS, space.DB, tb, k))
+			}
+			if err := b.lead(tb, k, Stop{}); err != nil {
+				return err
 			}
 			continue
 		}
-		if _, id, err := key.EdgeIDAfter(p.Key, o.node); err == nil { // else the walk says so
-			b.keys = append(b.keys, key.RecordOf(nil, space.NS, space.DB, id))
+		dir, edge, err := key.EdgeIDAfter(p.Key, o.node)
+		if err != nil {
+			continue
+		}
+		if b.looks {
+			b.keys = append(b.keys, key.RecordOf(nil, space.NS, space.DB, edge))
+		}
+		if err := b.meet(o, dir, edge, p.Value); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// meet adds an edge of a node to what is found, with its ends. Where anything of it is damaged, the walk says so.
+func (b *bundle) meet(o *origin, dir key.Direction, edge key.ID, other []byte) error {
+	if !b.follows {
+		return nil
+	}
+	tb, k, err := edge.Decode()
+	if err != nil {
+		return nil //nolint:nilerr // as said above
+	}
+	s := Stop{In: o.id}
+	if end, far, err := key.DecodeEdgeEnd(other); err == nil {
+		name, err := b.g.Cat.TableName(b.g.DB, end)
+		if err != nil {
+			return err
+		}
+		s.Out = &value.RecordID{Table: name, Key: far}
+	}
+	if dir == In {
+		s.In, s.Out = s.Out, s.In
+	}
+	return b.lead(tb, k, s)
+}
+
+// lead adds a record of a table to what is found; s are its ends.
+func (b *bundle) lead(tb uint32, k value.Value, s Stop) error {
+	if !b.follows {
+		return nil
+	}
+	name, err := b.g.Cat.TableName(b.g.DB, tb)
+	if name == "" || err != nil {
+		return err
+	}
+	s.At = value.RecordOf(&value.RecordID{Table: name, Key: k})
+	b.found = append(b.found, s)
+	return nil
 }
 
 // records reads the records in parts, as Ahead does: only the first if those are large.

@@ -11,7 +11,8 @@ import (
 )
 
 // begun are scans whose first pairs were read before they were asked for, by where they start. A snapshot does not
-// change, so that what was read stays right; it is forgotten when it is taken, and when it gets too much.
+// change, so that what was read stays right; it is forgotten when as many scans have begun with it as were to come, and
+// when it gets too much.
 type begun struct {
 	scans map[string]*start
 	bytes int // about what they take
@@ -23,6 +24,7 @@ type start struct {
 	rest  stretch // behind pairs
 	pairs []*kvrpcpb.KvPair
 	bytes int
+	calls int // of PrefetchRanges for it that no scan has answered yet
 }
 
 // How many scans are begun at once, and how much of what PrefetchRanges has read is kept: beyond it all of it is
@@ -38,15 +40,19 @@ const (
 // other.
 func (sn *snapshot) PrefetchRanges(ranges []kv.Range) (first [][]kv.Pair, next int, err error) {
 	all := make([]*start, len(ranges))
-	var fresh []*start
+	fresh, starts := []*start(nil), make(map[string]*start, len(ranges))
 	for i, r := range ranges {
 		st := &start{}
 		st.whole.start, st.whole.end = sn.reader.store.space.bounds(r)
-		if old := sn.begun.scans[string(st.whole.start)]; old != nil && bytes.Equal(old.whole.end, st.whole.end) {
+		from := string(st.whole.start)
+		if old := sn.begun.scans[from]; old.covers(&st.whole) {
+			st = old
+		} else if old := starts[from]; old.covers(&st.whole) {
 			st = old
 		} else {
-			fresh = append(fresh, st)
+			fresh, starts[from] = append(fresh, st), st
 		}
+		st.calls++
 		all[i] = st
 	}
 	next = mostScans
@@ -90,7 +96,7 @@ func (b *begun) add(scans []*start) int {
 	}
 	read := 1
 	for _, st := range scans {
-		b.take(string(st.whole.start)) // of another range
+		b.forget(string(st.whole.start)) // of another range
 		b.scans[string(st.whole.start)] = st
 		b.bytes += st.bytes
 		read += st.bytes
@@ -98,14 +104,17 @@ func (b *begun) add(scans []*start) int {
 	return read
 }
 
-// take forgets the scan that begins somewhere, and gives it.
-func (b *begun) take(from string) *start {
-	st := b.scans[from]
-	if st != nil {
+// covers reports whether a scan is there, and just of a range.
+func (st *start) covers(r *stretch) bool {
+	return st != nil && bytes.Equal(st.whole.start, r.start) && bytes.Equal(st.whole.end, r.end)
+}
+
+// forget forgets the scan that begins somewhere.
+func (b *begun) forget(from string) {
+	if st := b.scans[from]; st != nil {
 		delete(b.scans, from)
 		b.bytes -= st.bytes
 	}
-	return st
 }
 
 // goOn makes the cursor, at its start, go on where PrefetchRanges has stopped, if that has begun this scan.
@@ -114,10 +123,12 @@ func (c *cursor) goOn() bool {
 		return false
 	}
 	st := c.of.begun.scans[string(c.rest.start)]
-	if st == nil || !bytes.Equal(st.whole.end, c.rest.end) {
+	if !st.covers(&c.rest) {
 		return false
 	}
-	c.of.begun.take(string(c.rest.start))
+	if st.calls--; st.calls == 0 {
+		c.of.begun.forget(string(c.rest.start))
+	}
 	if c.of.belief.moved {
 		c.err = kv.ErrMoved
 		return true

@@ -193,7 +193,8 @@ func TestPrefetchRanges(t *testing.T) {
 		{ranges[1], kv.ScanOptions{Reverse: true}, "b2=y b1=x ", 1},
 		{kv.Range{Start: []byte("b"), End: []byte("b2")}, kv.ScanOptions{}, "b1=x ", 1}, // another range
 		{ranges[1], kv.ScanOptions{}, "b1=x b2=y ", 0},
-		{ranges[1], kv.ScanOptions{}, "b1=x b2=y ", 1}, // again
+		{ranges[1], kv.ScanOptions{}, "b1=x b2=y ", 0}, // it was begun twice
+		{ranges[1], kv.ScanOptions{}, "b1=x b2=y ", 1},
 		{ranges[2], kv.ScanOptions{}, "", 0},
 		{ranges[3], kv.ScanOptions{}, "n1=" + string(kv.AppendCounter(nil, 3)) + " ", 0},
 		{ranges[4], kv.ScanOptions{KeysOnly: true, Limit: 1}, "c1= ", 0},
