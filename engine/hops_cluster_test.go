@@ -370,3 +370,68 @@ func TestTripsOfRows(t *testing.T) {
 		}
 	}
 }
+
+// patterns are GQL over friends.
+var patterns = []string{
+	"MATCH (a:person)-[k:knows]->(b:person) WHERE a.age = 1 RETURN a.id AS a, b.age AS b, k.since AS s ORDER BY a, s LIMIT 50",
+	"MATCH (a:person)-[:knows]->(b)-[:knows]->(c) WHERE a.id = $a RETURN b.id AS b, c.id AS c",
+	"MATCH (a:person)-[:knows]->(b)-[:knows]->(c)-[:knows]->(d) WHERE a.id = $a RETURN count(d) AS n",
+	"MATCH (a:person)<-[:likes]-(b) RETURN a.id AS a, b.id AS b ORDER BY a, b", "MATCH (a:person)-[:likes]-(b) RETURN count(*) AS n",
+	"MATCH (a:person)-[k]->(b) WHERE k.since > 8 RETURN a.id AS a, b.id AS b ORDER BY b LIMIT 60", "MATCH (a:knows)-[:about]->(l) RETURN l.id AS l",
+	"MATCH (a:person)-[:knows]->(b)<-[:likes]-(a) RETURN a.id AS a, b.id AS b", "MATCH (a)-[:saw]->(c:city) RETURN a.id AS a, c.id AS c",
+	"MATCH (a:person)-[:knows]->{1,3}(b) WHERE a.id = $a RETURN count(b) AS n", "MATCH (a:person)-[:none]->(b) RETURN a",
+	"MATCH (a:person)-[k:knows WHERE k.since < 3]->(b:person WHERE b.age > 1) RETURN a.id AS a, b.id AS b ORDER BY b LIMIT 40",
+	"MATCH p = ANY SHORTEST (a:person {id: $a})-[:knows]->+(b:person {id: $b}) RETURN PATH_LENGTH(p) AS n",
+	"MATCH p = ALL SHORTEST (a:person {id: $c})-[:knows|likes]-+(b:person {id: $d}) RETURN PATH_LENGTH(p) AS n",
+	"MATCH (a:person) OPTIONAL MATCH (a)-[:likes]->(b) RETURN a.id AS a, b.id AS b ORDER BY a, b LIMIT 80",
+	"MATCH (a:person)-[:knows]->(b)-[:knows]->(a) RETURN a.id AS a", "MATCH (a:gone)-[:knows]->(b) RETURN b",
+}
+
+// TestPatternsOnCluster: what a pattern reads ahead on a cluster changes none of its answers, neither those of the one
+// who may read everything nor those of one who may not.
+func TestPatternsOnCluster(t *testing.T) {
+	far, st := openCluster(t)
+	near := openStore(t, mem.New())
+	var of [2][2]*engine.Session
+	for i, e := range []*engine.Engine{near, far} {
+		of[i] = twoSessions(t, e, friends)
+	}
+	ends := mustDo(t, of[0][0], "RETURN { a: person:0, b: person:911, c: person:1, d: person:3 }").Object()
+	long := 0
+	for _, text := range patterns {
+		for who, name := range []string{"root", "a user"} {
+			var said [2]string
+			for i := range of {
+				v, err := runGQL(of[i][who], text, ends)
+				said[i] = v.Text()
+				if err != nil {
+					said[i] = "error: " + err.Error()
+				}
+			}
+			if said[0] != said[1] {
+				t.Errorf("%s: %s\n got %.2000s\nwant %.2000s", name, text, said[1], said[0])
+			}
+			if said[0] != "[]" && !strings.Contains(said[0], "error: ") {
+				long++
+			}
+		}
+	}
+	if long < len(patterns) {
+		t.Errorf("only %d answers tell anything", long)
+	}
+	for text, want := range map[string]trips{
+		"MATCH (a:person)-[:knows]->(b)-[:knows]->(c) WHERE a.id = $a RETURN b.id AS b, c.id AS c":             {reads: 14, beside: 8},
+		"MATCH (a:person)-[:knows]->(b:person) WHERE a.age = 1 RETURN a.id AS a, b.age AS b":                   {reads: 121, beside: 109},
+		"MATCH (a:person)-[:likes]->(b) RETURN a.id AS a, b.id AS b":                                           {reads: 1126, beside: 1102},
+		"MATCH p = ANY SHORTEST (a:person {id: $a})-[:knows]->+(b:person {id: $b}) RETURN PATH_LENGTH(p) AS n": {reads: 16},
+	} {
+		got := leastTrips(st, func() {
+			if _, err := runGQL(of[1][0], text, ends); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if got != want {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
+	}
+}

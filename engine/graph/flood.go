@@ -58,7 +58,17 @@ func (f *flood) expand() error {
 	var next []*reach
 	last := f.edge
 	f.dist++
-	for _, r := range last {
+	var ahead hopsAhead
+	for i, r := range last {
+		if n := ahead.due(x, len(last)-i); n > 0 {
+			nodes := make([]record.ID, n)
+			for j, near := range last[i : i+n] {
+				nodes[j] = near.el.packed
+			}
+			if err := x.aheadFrom(nodes, f.hop); err != nil {
+				return err
+			}
+		}
 		hops, err := x.hopsOf(f.hop, r.el)
 		if err != nil {
 			return err

@@ -179,19 +179,22 @@ func (o *nodeOp) each(x *runner, f func(*element) error) error {
 		if !any {
 			continue
 		}
-		err = x.r.EachRow(x.ctx, x.r.Base, sel, func(doc value.Value) (bool, error) {
+		b := begins{x: x, next: o.next, give: func(doc value.Value) error {
 			id, _ := doc.Object().Get("id")
 			if id.Kind() != value.KindRecord {
-				return true, nil
+				return nil
 			}
 			e, err := x.element(id.Record())
 			if err != nil {
-				return false, err
+				return err
 			}
 			if err := x.keep(e, nil, doc, true); err != nil {
-				return false, err
+				return err
 			}
-			return true, f(e)
+			return f(e)
+		}}
+		err = b.each(func(take func(doc value.Value) error) error {
+			return x.r.EachRow(x.ctx, x.r.Base, sel, func(doc value.Value) (bool, error) { return true, take(doc) })
 		})
 		if err != nil {
 			return err
@@ -411,9 +414,15 @@ func (o *edgeOp) run(m *match) error {
 		return err
 	}
 	was := m.cur
+	var ahead hopsAhead
 	for i := range hops {
 		if err = x.r.Tick(x.ctx); err != nil {
 			break
+		}
+		if n := ahead.due(x, len(hops)-i); n > 0 {
+			if err = x.aheadOf(hops[i:i+n], o.next); err != nil {
+				break
+			}
 		}
 		if err = o.over(m, &hops[i]); err != nil {
 			break

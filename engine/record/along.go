@@ -1,8 +1,12 @@
 package record
 
 import (
+	"encoding/binary"
+	"fmt"
+
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/key"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -89,6 +93,67 @@ func (g *Gate) pass(stops []Stop, path []ast.Part) (found []Stop, next int, err 
 	}
 	next, err = g.records(stops)
 	return nil, next, err
+}
+
+// PrefetchIDs is Prefetch for the ids that links hold, as many as are read at once.
+func (g *Gate) PrefetchIDs(ids []ID) error {
+	keys := make([][]byte, 0, min(len(ids), mostRecords))
+	for _, id := range ids[:min(len(ids), mostRecords)] {
+		keys = append(keys, key.RecordOf(nil, g.DB.Inner().NS, g.DB.Inner().DB, id))
+	}
+	if len(keys) < 2 {
+		return nil
+	}
+	_, err := g.Tx.Prefetch(keys)
+	return err
+}
+
+// PrefetchLinks begins EachLink over the edges of nodes in some directions and of some tables (none: all), as many as
+// are begun at once. It gives the first edges of each, and where they lead to.
+func (g *Gate) PrefetchLinks(nodes []ID, dirs []Direction, tables []string) (edges, ends []ID, err error) {
+	var ranges []kv.Range
+	var behind []int // where the nodes end in the keys of the ranges
+	if len(tables) == 0 {
+		tables = []string{""}
+	}
+	for _, name := range tables {
+		table := uint32(0)
+		if name != "" {
+			if table, err = g.Cat.TableID(g.DB, name); err != nil {
+				return nil, nil, err
+			}
+			if table == 0 {
+				continue
+			}
+		}
+		for _, dir := range dirs {
+			for _, id := range nodes {
+				from := key.EdgeDirectionOf(nil, g.DB.Inner().NS, g.DB.Inner().DB, id, dir)
+				behind = append(behind, len(from)-1)
+				if table != 0 {
+					from = binary.BigEndian.AppendUint32(from, table)
+				}
+				ranges = append(ranges, kv.Range{Start: from, End: key.AppendPrefixEnd(nil, from)})
+			}
+		}
+	}
+	ranges = ranges[:min(len(ranges), mostRanges)]
+	if len(ranges) == 0 {
+		return nil, nil, nil
+	}
+	first, _, err := g.Tx.PrefetchRanges(ranges)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read edges: %w", err)
+	}
+	for i, pairs := range first {
+		for _, p := range pairs {
+			_, edge, err := key.EdgeIDAfter(p.Key, behind[i])
+			if err == nil && len(p.Value) > 4 { // else the walk says so
+				edges, ends = append(edges, edge), append(ends, key.IDOf(p.Value))
+			}
+		}
+	}
+	return edges, ends, nil
 }
 
 // records reads the records of stops that are links, as many as are read at once.
