@@ -67,6 +67,9 @@ var ofOneServer = map[string]string{
 	"TestMetricsMove":                         metricsOfOne,
 	"TestQueryMemory":                         metricsOfOne,
 	"TestAnswersOnTheirWayCount":              metricsOfOne,
+	"TestMatrix/query_of_MCP,_in_a_session":   mcpOfOne,
+	"TestMatrix/gql_of_MCP":                   mcpOfOne,
+	"TestMatrix/graphql_of_MCP":               mcpOfOne,
 	"TestMCPTools":                            mcpOfOne,
 	"TestMCPCancel":                           mcpOfOne,
 	"TestMCPCancelByEnd":                      mcpOfOne,
@@ -324,14 +327,20 @@ func carry(to, from net.Conn) {
 	_, _ = to.Close(), from.Close()
 }
 
-// pair starts two servers over a prefix of its own of a cluster of stubs, with a balancer in front.
-func pair(t testing.TB, cfg *config.Config, logs *lockedBuffer) (*server, error) {
+// skipOfOneServer skips a test that does not hold behind a balancer without affinity.
+func skipOfOneServer(t testing.TB) {
 	t.Helper()
 	for _, name := range []string{rootOf(t), t.Name()} {
-		if why, ok := ofOneServer[name]; ok {
+		if why, ok := ofOneServer[name]; ok && balancing != "" {
 			t.Skip("behind a balancer: " + why)
 		}
 	}
+}
+
+// pair starts two servers over a prefix of its own of a cluster of stubs, with a balancer in front.
+func pair(t testing.TB, cfg *config.Config, logs *lockedBuffer) (*server, error) {
+	t.Helper()
+	skipOfOneServer(t)
 	cluster, prefix := stub.Shared(t)
 	s := &server{t: t, logs: logs, folder: t.TempDir()}
 	cfg.Path, cfg.DurableSessions = "tikv://"+cluster.PD+"/"+prefix, true
