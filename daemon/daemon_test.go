@@ -19,6 +19,7 @@ import (
 	"github.com/nacredb/nacre/daemon"
 	"github.com/nacredb/nacre/daemon/config"
 	"github.com/nacredb/nacre/daemon/telemetry"
+	"github.com/nacredb/nacre/internal/roundrobin"
 )
 
 func TestMain(m *testing.M) {
@@ -37,10 +38,10 @@ type server struct {
 	http   *http.Client
 	broken error // what its store suffers from on purpose, and Close tells
 
-	second      *daemon.Daemon // with NACRE_TEST_BALANCER
-	front, wire *balancer      // before both of them
-	folder      string         // that both may have buckets in
-	buckets     int            // how many shareBuckets has put there
+	second      *daemon.Daemon       // with NACRE_TEST_BALANCER
+	front, wire *roundrobin.Balancer // before both of them
+	folder      string               // that both may have buckets in
+	buckets     int                  // how many shareBuckets has put there
 }
 
 func start(t testing.TB, change ...func(*config.Config)) *server {

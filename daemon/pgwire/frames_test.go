@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/nacredb/nacre/daemon"
 	"github.com/nacredb/nacre/daemon/config"
+	"github.com/nacredb/nacre/engine/kv/tikv/stub"
+	"github.com/nacredb/nacre/internal/roundrobin"
 )
 
 // start runs a server with a PostgreSQL listener and root:secret, and gives the address of that.
@@ -32,6 +35,24 @@ func startLogging(t testing.TB, log io.Writer, change ...func(*config.Config)) (
 	for _, f := range change {
 		f(cfg)
 	}
+	if balanced && cfg.Path == config.Default().Path {
+		cluster, prefix := stub.Shared(t)
+		cfg.Path = "tikv://" + cluster.PD + "/" + prefix
+		second := *cfg
+		first, d := oneServer(t, cfg, log), oneServer(t, &second, log)
+		b := roundrobin.Listen(t, "tcp", first.PostgresAddr().String(), d.PostgresAddr().String())
+		return b.Addr().String(), first
+	}
+	d = oneServer(t, cfg, log)
+	return d.PostgresAddr().String(), d
+}
+
+// balanced has the servers of these tests be two, which share a cluster of stubs, behind a round robin by connection.
+var balanced = os.Getenv("NACRE_TEST_BALANCER") == "tcp"
+
+// oneServer starts a server that ends with the test.
+func oneServer(t testing.TB, cfg *config.Config, log io.Writer) *daemon.Daemon {
+	t.Helper()
 	d, err := daemon.Start(t.Context(), cfg, slog.New(slog.NewTextHandler(log, nil)))
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +64,7 @@ func startLogging(t testing.TB, log io.Writer, change ...func(*config.Config)) (
 			t.Errorf("close: %v", err)
 		}
 	})
-	return d.PostgresAddr().String(), d
+	return d
 }
 
 func unauthenticated(c *config.Config) { c.Unauthenticated = true }
