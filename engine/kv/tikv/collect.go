@@ -21,24 +21,27 @@ const defaultGC = 24 * time.Hour
 // driver refuses to promise anything older to other services from then on.
 const collectorName = "gc_worker"
 
-// pace says when a collector works.
+// pace says when a collector works, and when a hold is renewed.
 type pace struct {
 	first  time.Duration // until the first turn, at most
 	every  time.Duration // between two turns, and up to a quarter more
 	settle time.Duration // between what clients are told and what the stores are
+	renew  time.Duration // between two renewals of a hold
 }
 
 // defaultPace lets a short command end before the first turn, and each client see the safe point: one that could not
 // ask for so long reads nothing.
-var defaultPace = pace{first: 10 * time.Minute, every: 10 * time.Minute,
-	settle: client.GcSafePointCacheInterval + 20*time.Second}
+func defaultPace() *pace {
+	return &pace{first: 10 * time.Minute, every: 10 * time.Minute, renew: time.Minute,
+		settle: client.GcSafePointCacheInterval + 20*time.Second}
+}
 
 // collector moves the safe point of the cluster to some time ago, now and then: its stores then clear away what is
 // visible to no snapshot since. It owns one goroutine. Several processes may each have one: those that find the work
 // done leave it.
 type collector struct {
 	store *Store
-	pace  pace
+	pace  *pace
 	end   context.CancelFunc
 	done  chan struct{}
 
@@ -48,10 +51,7 @@ type collector struct {
 
 // start starts the collector, where one is wanted.
 func (c *collector) start(s *Store) {
-	c.store, c.done = s, make(chan struct{})
-	if c.pace = defaultPace; s.opt.pace != nil {
-		c.pace = *s.opt.pace
-	}
+	c.store, c.pace, c.done = s, s.opt.pace, make(chan struct{})
 	ctx, end := context.WithCancel(s.ctx)
 	c.end = end
 	if s.opt.GC < 0 {

@@ -301,7 +301,8 @@ func TestCollectFailure(t *testing.T) {
 func TestHold(t *testing.T) {
 	c, open := cluster(t)
 	c.Order(t, "/driver", "ahead", fmt.Sprint((-2 * time.Hour).Milliseconds()))
-	st, other := open(tikv.Options{}), open(tikv.Unpaced(tikv.Options{GC: time.Hour}))
+	st := open(tikv.Paced(tikv.Options{GC: -1}, 0, 0))
+	other := open(tikv.Unpaced(tikv.Options{GC: time.Hour}))
 	kvtest.Put(t, st, "a", "1")
 	sn := kvtest.Begin(t, st)
 	defer sn.Release()
@@ -309,17 +310,22 @@ func TestHold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for id, at := range safePointsOf(t, c).Services {
+		if id == "gc_worker" {
+			continue
+		}
+		if !strings.HasPrefix(id, "nacre-backup-") {
+			t.Errorf("a service named %s", id)
+		}
+		service(t, c, id, at, "-1") // its time is over: it is renewed
+		waitFor(t, func() bool { return safePointsOf(t, c).Services[id] == at })
+	}
 	c.Order(t, "/driver", "ahead", "0")
 	kvtest.Put(t, st, "a", "2")
 	turn(t, other)
 	p := safePointsOf(t, c)
 	if p.Driver != uint64(sn.Version()) || len(p.Services) != 2 {
 		t.Errorf("held at %d: %+v", sn.Version(), p)
-	}
-	for id := range p.Services {
-		if id != "gc_worker" && !strings.HasPrefix(id, "nacre-backup-") {
-			t.Errorf("a service named %s", id)
-		}
 	}
 	c.Order(t, "/collect")
 	if got, _, err := sn.Get([]byte("a")); string(got) != "1" || err != nil {

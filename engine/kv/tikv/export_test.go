@@ -22,13 +22,13 @@ func IsEarly(sn kv.Snapshot) bool { return sn.(*snapshot).early }
 
 // Paced makes the store work at old versions so often, the first time at once, and wait so long for clients.
 func Paced(opt Options, every, settle time.Duration) Options {
-	opt.pace = &pace{every: every, settle: settle}
+	opt.pace = &pace{every: every, settle: settle, renew: time.Millisecond}
 	return opt
 }
 
 // Unpaced makes the store leave old versions alone until Turn. It waits for no client then.
 func Unpaced(opt Options) Options {
-	opt.pace = &pace{first: 240 * time.Hour, every: time.Minute}
+	opt.pace = &pace{first: 240 * time.Hour, every: time.Minute, renew: time.Minute}
 	return opt
 }
 

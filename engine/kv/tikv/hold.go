@@ -3,6 +3,7 @@ package tikv
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,11 +13,8 @@ import (
 // holdPrefix begins the names of the services that hold what backups read.
 const holdPrefix = "nacre-backup-"
 
-// A hold ends by itself where the process that renews it was killed.
-const (
-	holdTime  = 10 * time.Minute
-	holdRenew = time.Minute
-)
+// holdTime is how long a hold lasts where the process that renews it was killed.
+const holdTime = 10 * time.Minute
 
 // Hold implements kv.Holder, by a service of its own at the placement driver, whose timestamp all go by who collect
 // garbage. release removes it; where that fails it ends after holdTime.
@@ -25,7 +23,6 @@ func (s *Store) Hold(ctx context.Context, sn kv.Snapshot) (release func(), err e
 	if err := h.renew(ctx); err != nil {
 		return nil, err
 	}
-	// The hold belongs to the backup: it lasts as long, and its own context ends it before the store does.
 	renewing, end := context.WithCancel(s.ctx)
 	done := make(chan struct{})
 	go func() {
@@ -58,18 +55,27 @@ func (h *hold) renew(ctx context.Context) error {
 	return nil
 }
 
-// keep renews the hold until ctx ends. What fails is tried again: what is read is in danger only after holdTime.
+// keep renews the hold until ctx ends. What fails is tried again: what is read is in danger only after holdTime. A hold
+// that is over cannot be had again.
 func (h *hold) keep(ctx context.Context) {
-	next := time.NewTicker(holdRenew)
+	next := time.NewTicker(h.store.opt.pace.renew)
 	defer next.Stop()
-	for {
+	for failing := false; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-next.C:
 		}
-		if err := h.renew(ctx); err != nil && ctx.Err() == nil {
+		err := h.renew(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		over := errors.Is(err, kv.ErrTooOld)
+		if err != nil && (over || !failing) {
 			h.store.opt.Log.Warn("what a backup reads may be cleared away before its end", "err", err)
+		}
+		if failing = err != nil; over {
+			return
 		}
 	}
 }

@@ -35,7 +35,7 @@ type Options struct {
 	Log       *slog.Logger          // nil: slog.Default
 	Counter   func(key []byte) bool // the keys that batches may add to; nil: none
 
-	pace *pace // of the collector; nil: defaultPace
+	pace *pace // nil: defaultPace
 }
 
 // TLS names the files, in PEM, for connections to a cluster that wants TLS. CA alone checks the cluster; Cert and
@@ -107,6 +107,9 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	}
 	if opt.GC > 0 && opt.GC < kv.MinGC {
 		return nil, fmt.Errorf("old versions are kept for at least %v, not %v", kv.MinGC, opt.GC)
+	}
+	if opt.pace == nil {
+		opt.pace = defaultPace()
 	}
 	if err := opt.TLS.check(); err != nil {
 		return nil, err
