@@ -122,10 +122,11 @@ func (d *DSN) options(dsn, query string) error {
 		case "gc":
 			d.GC, err = parseGC(v)
 		default:
-			err = fmt.Errorf("unknown option: accepted are sync, versioned, retention, and for tikv isolation, timeout, gc")
+			err = fmt.Errorf("unknown option: accepted are sync, versioned, retention, " +
+				"and for tikv isolation, timeout, gc")
 		}
-		if cluster := k == "isolation" || k == "timeout" || k == "gc"; err == nil && k != "versioned" && k != "retention" &&
-			cluster != (d.Kind == "tikv") {
+		cluster := k == "isolation" || k == "timeout" || k == "gc"
+		if err == nil && k != "versioned" && k != "retention" && cluster != (d.Kind == "tikv") {
 			err = fmt.Errorf("a %s store has no such option", d.Kind)
 		}
 		if err != nil {

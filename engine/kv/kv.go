@@ -27,10 +27,10 @@ type Store interface {
 	// Commit validates b.Reads against everything committed after b.Snapshot and, if nothing
 	// overlaps, applies b.Writes and b.Deltas. The snapshot that the reads were made on must stay
 	// open until Commit returns. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed, ErrKey, ErrOrder,
-	// ErrTooLarge, ErrCounter, ErrUnavailable, ErrTooOld, ErrUndetermined, ctx.Err(): after any of them but ErrUndetermined
-	// nothing was applied. When it returns nil the writes are visible to every later Begin. A batch without writes
-	// and deltas is only validated, in its turn among the others: it gets no version of its own, and a store
-	// that is read-only takes it too.
+	// ErrTooLarge, ErrCounter, ErrUnavailable, ErrTooOld, ErrUndetermined, ctx.Err(): after any of them but
+	// ErrUndetermined nothing was applied. When it returns nil the writes are visible to every later Begin. A batch
+	// without writes and deltas is only validated, in its turn among the others: it gets no version of its own, and
+	// a store that is read-only takes it too.
 	Commit(ctx context.Context, b *Batch) (Version, error)
 	// Exclusive waits for the commit turn. Until the turn is released only batches that carry it
 	// are applied, all others wait: a transaction that began after Exclusive returned and that

@@ -121,7 +121,9 @@ func (b *boss) collection(mux *http.ServeMux, order func(string, func(*http.Requ
 		return nil
 	})
 	order("/collect", func(r *http.Request) error { return b.collect(r.Context()) })
-	mux.HandleFunc("/safepoints", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(b.safePoints()) })
+	mux.HandleFunc("/safepoints", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(b.safePoints())
+	})
 	mux.HandleFunc("/scans", func(w http.ResponseWriter, r *http.Request) {
 		if hold := r.FormValue("hold"); hold != "" {
 			b.flaw.holdScans(hold == "1")

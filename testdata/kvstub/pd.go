@@ -256,8 +256,8 @@ func (e *etcdKV) Txn(_ context.Context, r *etcdpb.TxnRequest) (*etcdpb.TxnRespon
 			return nil, status.Error(codes.Unimplemented, "only pairs are written")
 		}
 		e.put(put)
-		o.Responses = append(o.Responses, &etcdpb.ResponseOp{
-			Response: &etcdpb.ResponseOp_ResponsePut{ResponsePut: &etcdpb.PutResponse{Header: &etcdpb.ResponseHeader{}}}})
+		did := &etcdpb.ResponseOp_ResponsePut{ResponsePut: &etcdpb.PutResponse{Header: &etcdpb.ResponseHeader{}}}
+		o.Responses = append(o.Responses, &etcdpb.ResponseOp{Response: did})
 	}
 	o.Header.Revision = e.revision
 	return o, nil

@@ -146,7 +146,7 @@ func (c *collector) turn(ctx context.Context) error {
 	return nil
 }
 
-var errClock = errors.New("the clock of the cluster, or that of this machine, is before the time for which old versions are kept")
+var errClock = errors.New("the clock of the cluster, or that of this machine, is before all versions that are kept")
 
 // target is where the safe point should be. It goes by the clock of the placement driver and by that of this machine,
 // the one that is behind: if one of them jumps ahead, nothing goes before its time.

@@ -44,8 +44,8 @@ func (s *Store) Leave(ctx context.Context, start, commit uint64, pairs ...string
 		if i == 0 {
 			primary = k
 		}
-		req := tikvrpc.NewRequest(tikvrpc.CmdPrewrite, &kvrpcpb.PrewriteRequest{PrimaryLock: primary, StartVersion: start,
-			LockTtl: 1000, TxnSize: uint64(len(pairs) / 2), Mutations: []*kvrpcpb.Mutation{
+		req := tikvrpc.NewRequest(tikvrpc.CmdPrewrite, &kvrpcpb.PrewriteRequest{PrimaryLock: primary,
+			StartVersion: start, LockTtl: 1000, TxnSize: uint64(len(pairs) / 2), Mutations: []*kvrpcpb.Mutation{
 				{Op: kvrpcpb.Op_Put, Key: k, Value: seal(k, []byte(pairs[i+1]))}}})
 		resp, err := s.send(ctx, k, req)
 		if err != nil {

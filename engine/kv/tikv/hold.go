@@ -50,7 +50,8 @@ func (h *hold) renew(ctx context.Context) error {
 		return fmt.Errorf("keep what is read: %w", h.store.failure(ctx, err))
 	}
 	if least > h.at { // it was refused
-		return fmt.Errorf("%w: it is of %s, the cluster keeps what is since %s", kv.ErrTooOld, stamp(h.at), stamp(least))
+		return fmt.Errorf("%w: it is of %s, the cluster keeps what is since %s", kv.ErrTooOld, stamp(h.at),
+			stamp(least))
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ type Options struct {
 	Prefix    string        // tells databases in one cluster apart; letters, digits, '-', '_', '.'; may be empty
 	Isolation kv.Isolation  // what commits validate
 	Timeout   time.Duration // for one request with all its repetitions; 0: 15 s
-	GC        time.Duration // how long old versions are kept, at least kv.MinGC; 0: 24 h, negative: they are not collected
+	GC        time.Duration // how long old versions are kept, at least kv.MinGC; 0: 24 h, negative: for ever
 	TLS       TLS
 	Log       *slog.Logger          // nil: slog.Default
 	Counter   func(key []byte) bool // the keys that batches may add to; nil: none
