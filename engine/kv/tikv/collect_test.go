@@ -297,7 +297,7 @@ func TestCollectFailure(t *testing.T) {
 	}
 }
 
-// TestHold: what a snapshot reads is kept until it is released, also by other processes; one that is too old is refused.
+// TestHold: what a snapshot reads is kept until it is released, by all processes; one that is too old is refused.
 func TestHold(t *testing.T) {
 	c, open := cluster(t)
 	c.Order(t, "/driver", "ahead", fmt.Sprint((-2 * time.Hour).Milliseconds()))
