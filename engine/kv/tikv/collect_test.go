@@ -219,6 +219,11 @@ func TestCollectOld(t *testing.T) {
 // TestCollectStop: a store that closes does not wait for the locks of the cluster, and what it leaves another one does.
 func TestCollectStop(t *testing.T) {
 	c, at := cluster(t)
+	waiting := open(t, tikv.Paced(tikv.Options{PD: []string{c.PD}, GC: time.Hour}, time.Millisecond, time.Hour))
+	waitFor(t, func() bool { return safePointsOf(t, c).Told != "" })
+	if err := waiting.Close(); err != nil { // it does not wait until all clients know
+		t.Error(err)
+	}
 	c.Order(t, "/scans", "hold", "1")
 	st := open(t, tikv.Paced(tikv.Options{PD: []string{c.PD}, GC: time.Hour}, time.Millisecond, 0))
 	waitFor(t, func() bool { n, _ := strconv.Atoi(c.Order(t, "/scans")); return n > 0 })
@@ -239,11 +244,6 @@ func TestCollectStop(t *testing.T) {
 	next := at(tikv.Paced(tikv.Options{GC: time.Hour}, time.Millisecond, 0))
 	waitFor(t, func() bool { return safePointsOf(t, c).Driver > 0 })
 	kvtest.Put(t, next, "a", "1")
-
-	settling := open(t, tikv.Paced(tikv.Options{PD: []string{c.PD}, GC: time.Hour}, time.Millisecond, time.Hour))
-	if err := settling.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 // logged is what a store has logged, a line each.
