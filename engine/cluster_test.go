@@ -338,6 +338,9 @@ func TestBackupTooOld(t *testing.T) {
 			return
 		}
 		defer sn.Release()
+		if said := c.Order(t, "/safepoints"); !strings.Contains(said, "nacre-backup-") {
+			t.Errorf("nothing holds what the backup reads: %s", said)
+		}
 		c.Order(t, "/safepoint", "ts", fmt.Sprint(uint64(sn.Version())+1))
 		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 			if _, _, err := sn.Get([]byte("a")); errors.Is(err, kv.ErrTooOld) {
@@ -348,6 +351,9 @@ func TestBackupTooOld(t *testing.T) {
 	}}
 	if _, err := e.Backup(context.Background(), w, physical.BackupOptions{}); !errors.Is(err, kv.ErrTooOld) {
 		t.Errorf("the backup: %v", err)
+	}
+	if said := c.Order(t, "/safepoints"); strings.Contains(said, "nacre-backup-") {
+		t.Errorf("what the backup has read is still held: %s", said)
 	}
 	if m, err := physical.Verify(context.Background(), &w.Buffer, nil); err == nil {
 		t.Errorf("what it has written passes for a backup: %+v", m)

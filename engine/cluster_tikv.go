@@ -15,7 +15,7 @@ import (
 // clusterOptions are those of the store on a cluster.
 func clusterOptions(d kv.DSN, opt Options) tikv.Options {
 	return tikv.Options{PD: strings.Split(d.Path, ","), Prefix: d.Prefix, Isolation: d.Isolation, Timeout: d.Timeout,
-		TLS: tikv.TLS(opt.Cluster), Log: opt.Log, Counter: record.MayCount}
+		GC: d.GC, TLS: tikv.TLS(opt.Cluster), Log: opt.Log, Counter: record.MayCount}
 }
 
 // buildCluster begins to build a store on a cluster.

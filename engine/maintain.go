@@ -82,6 +82,7 @@ func BackupCluster(ctx context.Context, dsn string, tls ClusterTLS, w io.Writer,
 	if err != nil {
 		return nil, err
 	}
+	d.GC = -1 // that is for the servers, whose address may say otherwise
 	st, err := openCluster(ctx, d, Options{Cluster: tls})
 	if err != nil {
 		return nil, err

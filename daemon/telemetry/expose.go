@@ -167,6 +167,10 @@ func writeEngine(w io.Writer, g *Gauges) {
 	single(w, "nacre_kv_file_bytes", "gauge", "Bytes of the files of the store.", float64(e.FileBytes))
 	single(w, "nacre_kv_free_pages", "gauge", "Free pages of the data file.", float64(e.FreePages))
 	single(w, "nacre_kv_pinned_pages", "gauge", "Pages of the data file that are free but for open transactions.", float64(e.PinnedPages))
+	if !e.SafePoint.IsZero() {
+		single(w, "nacre_kv_safe_point_timestamp_seconds", "gauge", "The cluster may have cleared away what was before, seconds since 1970.",
+			float64(e.SafePoint.UnixMilli())/1e3)
+	}
 	summary(w, "nacre_kv_batch_size", "Commits that were made durable together.", float64(e.Commits), e.Groups)
 	summary(w, "nacre_kv_fsync_duration_seconds", "Time of syncs of the log.", e.SyncTime.Seconds(), e.Syncs)
 	readOnly := 0.0

@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nacredb/nacre/engine"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -46,7 +48,8 @@ func TestMetricsText(t *testing.T) {
 	m.Network(10, 20)
 	m.SocketOpened()
 	var all, some strings.Builder
-	m.Write(&all, true, &Gauges{Sessions: 2})
+	m.Write(&all, true, &Gauges{Sessions: 2,
+		Engine: engine.Stats{Stats: kv.Stats{SafePoint: time.UnixMilli(1_500)}}})
 	m.Write(&some, false, &Gauges{})
 	for _, want := range []string{
 		`surrealdb_build_info{version="1.2.3"`,
@@ -60,6 +63,7 @@ func TestMetricsText(t *testing.T) {
 		`surrealdb_auth_failures_total 1`,
 		`surrealdb_network_sent_bytes_total 20`,
 		`nacre_ws_connections 1`,
+		`nacre_kv_safe_point_timestamp_seconds 1.5`,
 	} {
 		if !strings.Contains(all.String(), want+"\n") && !strings.Contains(all.String(), want) {
 			t.Errorf("%s is missing in\n%s", want, all.String())
@@ -67,6 +71,10 @@ func TestMetricsText(t *testing.T) {
 	}
 	if strings.Contains(some.String(), "surrealdb_rpc_total") {
 		t.Error("an anonymous scrape sees everything")
+	}
+	some.Reset()
+	if m.Write(&some, true, &Gauges{}); strings.Contains(some.String(), "safe_point") {
+		t.Error("a store that clears nothing away has a safe point")
 	}
 }
 

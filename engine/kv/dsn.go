@@ -48,6 +48,7 @@ type DSN struct {
 	Prefix    string        // tikv: tells databases in one cluster apart
 	Isolation Isolation     // tikv
 	Timeout   time.Duration // tikv: for one request to the cluster; 0: the default
+	GC        time.Duration // tikv: how long old versions are kept; 0: the default, negative: they are not collected
 	Sync      Sync          // bolt
 	Versioned bool          // keep the history of records
 	Retention time.Duration
@@ -118,11 +119,14 @@ func (d *DSN) options(dsn, query string) error {
 			d.Isolation, err = parseIsolation(v)
 		case "timeout":
 			d.Timeout, err = parseTimeout(v)
+		case "gc":
+			d.GC, err = parseGC(v)
 		default:
-			err = fmt.Errorf("unknown option: accepted are sync, versioned, retention, and for tikv isolation, timeout")
+			err = fmt.Errorf("unknown option: accepted are sync, versioned, retention, " +
+				"and for tikv isolation, timeout, gc")
 		}
-		if cluster := k == "isolation" || k == "timeout"; err == nil && k != "versioned" && k != "retention" &&
-			cluster != (d.Kind == "tikv") {
+		cluster := k == "isolation" || k == "timeout" || k == "gc"
+		if err == nil && k != "versioned" && k != "retention" && cluster != (d.Kind == "tikv") {
 			err = fmt.Errorf("a %s store has no such option", d.Kind)
 		}
 		if err != nil {
@@ -183,6 +187,21 @@ func parseTimeout(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(v)
 	if err != nil || d < 100*time.Millisecond {
 		return 0, fmt.Errorf("want a duration of at least 100ms, not %q", v)
+	}
+	return d, nil
+}
+
+// MinGC is the shortest time for which a store on a cluster keeps old versions: statements and backups that are under
+// way read them.
+const MinGC = time.Hour
+
+func parseGC(v string) (time.Duration, error) {
+	if v == "off" {
+		return -1, nil
+	}
+	d, err := parseRetention(v)
+	if err != nil || d < MinGC {
+		return 0, fmt.Errorf("want off or a duration of at least 1h, like 24h or 7d, not %q", v)
 	}
 	return d, nil
 }

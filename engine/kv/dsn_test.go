@@ -35,6 +35,9 @@ func TestParseDSN(t *testing.T) {
 		{in: "tikv:pd:2379", want: kv.DSN{Kind: "tikv", Path: "pd:2379"}},
 		{in: "tikv://pd1:2379,[::1]:2380/a-b_c.9?isolation=snapshot&timeout=5s", want: kv.DSN{Kind: "tikv",
 			Path: "pd1:2379,[::1]:2380", Prefix: "a-b_c.9", Isolation: kv.SnapshotIsolation, Timeout: 5 * time.Second}},
+		{in: "tikv://pd:2379/p?gc=1h", want: kv.DSN{Kind: "tikv", Path: "pd:2379", Prefix: "p", GC: time.Hour}},
+		{in: "tikv://pd:2379?gc=7d", want: kv.DSN{Kind: "tikv", Path: "pd:2379", GC: 7 * 24 * time.Hour}},
+		{in: "tikv://pd:2379?gc=off", want: kv.DSN{Kind: "tikv", Path: "pd:2379", GC: -1}},
 		{in: "tikv://pd:2379/?isolation=serializable", want: kv.DSN{Kind: "tikv", Path: "pd:2379"}},
 	} {
 		got, err := kv.ParseDSN(tc.in)
@@ -69,6 +72,12 @@ func TestParseDSN(t *testing.T) {
 		"tikv://pd:2379?isolation=none":             "want serializable or snapshot",
 		"tikv://pd:2379?timeout=1ms":                "at least 100ms",
 		"tikv://pd:2379?timeout=for ever":           "at least 100ms",
+		"tikv://pd:2379?gc=59m":                     "option gc: want off or a duration of at least 1h",
+		"tikv://pd:2379?gc=0":                       "at least 1h",
+		"tikv://pd:2379?gc=-1":                      "at least 1h",
+		"tikv://pd:2379?gc=":                        "at least 1h",
+		"tikv://pd:2379?gc=never":                   "at least 1h",
+		"bolt://x?gc=24h":                           "a bolt store has no such option",
 		"tikv://pd:2379?sync=every":                 "a tikv store has no such option",
 	} {
 		if _, err := kv.ParseDSN(in); err == nil || !strings.Contains(err.Error(), want) {

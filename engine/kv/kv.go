@@ -27,10 +27,10 @@ type Store interface {
 	// Commit validates b.Reads against everything committed after b.Snapshot and, if nothing
 	// overlaps, applies b.Writes and b.Deltas. The snapshot that the reads were made on must stay
 	// open until Commit returns. Errors: ErrConflict, ErrReadOnly, ErrNoSpace, ErrClosed, ErrKey, ErrOrder,
-	// ErrTooLarge, ErrCounter, ErrUnavailable, ErrUndetermined, ctx.Err(): after any of them but ErrUndetermined
-	// nothing was applied. When it returns nil the writes are visible to every later Begin. A batch without writes
-	// and deltas is only validated, in its turn among the others: it gets no version of its own, and a store
-	// that is read-only takes it too.
+	// ErrTooLarge, ErrCounter, ErrUnavailable, ErrTooOld, ErrUndetermined, ctx.Err(): after any of them but
+	// ErrUndetermined nothing was applied. When it returns nil the writes are visible to every later Begin. A batch
+	// without writes and deltas is only validated, in its turn among the others: it gets no version of its own, and
+	// a store that is read-only takes it too.
 	Commit(ctx context.Context, b *Batch) (Version, error)
 	// Exclusive waits for the commit turn. Until the turn is released only batches that carry it
 	// are applied, all others wait: a transaction that began after Exclusive returned and that
@@ -92,6 +92,13 @@ func Fill(c Cursor, dst []Pair) (n int) {
 type Dated interface {
 	// Time gives the time of that clock at which a version was the newest.
 	Time(v Version) time.Time
+}
+
+// Holder is a Store that clears away what was after some time, and keeps it longer for one that asks.
+type Holder interface {
+	// Hold keeps all that a snapshot reads until release, which waits for the end of what keeps it. Errors: ErrTooOld,
+	// ErrUnavailable, ErrClosed, ctx.Err().
+	Hold(ctx context.Context, sn Snapshot) (release func(), err error)
 }
 
 // Teller is a Dated store whose batches may tell something (Batch.Told) to the processes that listen.
@@ -319,6 +326,7 @@ type Stats struct {
 	SyncTime    time.Duration // spent in syncs
 	FreePages   int64         // of the data file, to be used again
 	PinnedPages int64         // of the data file, free but for open snapshots
+	SafePoint   time.Time     // the store has cleared away what was before; zero where it does not say
 }
 
 // The errors of a store. Anything else is an I/O error.

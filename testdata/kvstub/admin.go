@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,17 +14,21 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pingcap/kvproto/pkg/kvrpcpb"
 	"github.com/tikv/client-go/v2/testutils"
+	"github.com/tikv/client-go/v2/tikvrpc"
 )
 
 // boss makes the trouble that a test asks for.
 type boss struct {
 	mu       sync.Mutex // guards what orders change in machines and regions
 	cl       *testutils.MockCluster
+	cli      *testutils.MockClient
 	ids      []uint64 // of the stores
 	machines []*machine
 	flaw     *flaws
 	driver   *pdServer
+	etcd     *etcdKV
 }
 
 // orders is how a test makes trouble:
@@ -37,6 +43,14 @@ type boss struct {
 //	/slow?times=N&ms=N         so many requests that lock wait so long before they are executed
 //	/hold /go                  commits wait, or go on
 //	/safepoint?ts=N            what is older may be gone
+//	/service?id=NAME&ts=N&ttl=S
+//	                           a program needs what is visible since then, for so many seconds
+//	/safepoints                all of them, as JSON: driver, services, and what clients are told
+//	/driver?moves=N&services=N&ahead=MS
+//	                           the placement driver refuses to move the safe point so often, or to change what a
+//	                           service needs; its clock is ahead
+//	/collect                   the stores clear away what the safe point lets them; not where there are older locks
+//	/scans?hold=1              requests that look for locks wait, until hold=0; the answer is how many wait
 //	/debug/pprof/              profiles of the stubs
 func (b *boss) orders() http.Handler {
 	mux := http.NewServeMux()
@@ -74,12 +88,89 @@ func (b *boss) orders() http.Handler {
 		b.driver.safe = ts
 		return nil
 	})
+	b.collection(mux, order)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/regions", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, len(b.cl.ScanRegions(nil, nil, 0)))
 	})
 	return mux
+}
+
+// collection takes the orders about old versions.
+func (b *boss) collection(mux *http.ServeMux, order func(string, func(*http.Request) error)) {
+	number := func(r *http.Request, name string) int64 {
+		n, _ := strconv.ParseInt(r.FormValue(name), 10, 64)
+		return n
+	}
+	order("/service", func(r *http.Request) error {
+		at, err := strconv.ParseUint(r.FormValue("ts"), 10, 64)
+		if err != nil {
+			return err
+		}
+		b.driver.mu.Lock()
+		defer b.driver.mu.Unlock()
+		b.driver.services[r.FormValue("id")] = newService(at, number(r, "ttl"))
+		return nil
+	})
+	order("/driver", func(r *http.Request) error {
+		b.driver.mu.Lock()
+		defer b.driver.mu.Unlock()
+		b.driver.moves, b.driver.changes = int(number(r, "moves")), int(number(r, "services"))
+		b.driver.ahead = number(r, "ahead")
+		return nil
+	})
+	order("/collect", func(r *http.Request) error { return b.collect(r.Context()) })
+	mux.HandleFunc("/safepoints", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(b.safePoints())
+	})
+	mux.HandleFunc("/scans", func(w http.ResponseWriter, r *http.Request) {
+		if hold := r.FormValue("hold"); hold != "" {
+			b.flaw.holdScans(hold == "1")
+		}
+		fmt.Fprint(w, b.flaw.waiting.Load())
+	})
+}
+
+// safePoints is the answer to /safepoints.
+type safePoints struct {
+	Driver   uint64            `json:"driver"`
+	Services map[string]uint64 `json:"services"`
+	Told     string            `json:"told"` // in etcd, where clients look
+}
+
+func (b *boss) safePoints() safePoints {
+	b.etcd.mu.Lock()
+	told := string(b.etcd.m[savedSafePoint].value)
+	b.etcd.mu.Unlock()
+	b.driver.mu.Lock()
+	defer b.driver.mu.Unlock()
+	b.driver.least() // forgets those whose time is over
+	out := safePoints{Driver: b.driver.safe, Services: map[string]uint64{}, Told: told}
+	for id, s := range b.driver.services {
+		out.Services[id] = s.at
+	}
+	return out
+}
+
+// collect clears old versions away, as TiKV does by itself once the safe point has moved.
+func (b *boss) collect(ctx context.Context) error {
+	b.driver.mu.Lock()
+	safe := b.driver.safe
+	b.driver.mu.Unlock()
+	for _, r := range b.cl.ScanRegions(nil, nil, 0) {
+		at := slices.Index(b.ids, r.Leader.StoreId)
+		req := tikvrpc.NewRequest(tikvrpc.CmdGC, &kvrpcpb.GCRequest{SafePoint: safe},
+			kvrpcpb.Context{RegionId: r.Meta.Id, RegionEpoch: r.Meta.RegionEpoch, Peer: r.Leader})
+		resp, err := b.cli.SendRequest(ctx, b.machines[at].addr, req, time.Minute)
+		if err != nil {
+			return err
+		}
+		if did := resp.Resp.(*kvrpcpb.GCResponse); did.Error != nil || did.RegionError != nil {
+			return fmt.Errorf("collect: %v", did)
+		}
+	}
+	return nil
 }
 
 // split ends a region at a key, in hex.

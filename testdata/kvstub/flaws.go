@@ -2,9 +2,11 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
@@ -19,8 +21,11 @@ type flaws struct {
 	slow   int           // so many requests that lock wait before they are executed
 	wait   time.Duration // for so long
 	hold   chan struct{} // commits wait for its end, where it is not nil
+	scans  chan struct{} // so do requests that look for locks
 	locked [][]byte      // keys of requests that lock, the last ones
 	next   int           // the place for the next
+
+	waiting atomic.Int64 // requests that look for locks and wait
 }
 
 // keptKeys is how many keys flaws remember.
@@ -116,14 +121,35 @@ func (f *flaws) delay() time.Duration {
 }
 
 // holdCommits makes commits wait, or lets them go on.
-func (f *flaws) holdCommits(on bool) {
+func (f *flaws) holdCommits(on bool) { f.turn(&f.hold, on) }
+
+// holdScans makes requests that look for locks wait, or lets them go on.
+func (f *flaws) holdScans(on bool) { f.turn(&f.scans, on) }
+
+func (f *flaws) turn(gate *chan struct{}, on bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	switch {
-	case on && f.hold == nil:
-		f.hold = make(chan struct{})
-	case !on && f.hold != nil:
-		close(f.hold)
-		f.hold = nil
+	case on && *gate == nil:
+		*gate = make(chan struct{})
+	case !on && *gate != nil:
+		close(*gate)
+		*gate = nil
+	}
+}
+
+// scan waits while requests that look for locks are held.
+func (f *flaws) scan(ctx context.Context) {
+	f.mu.Lock()
+	gate := f.scans
+	f.mu.Unlock()
+	if gate == nil {
+		return
+	}
+	f.waiting.Add(1)
+	defer f.waiting.Add(-1)
+	select {
+	case <-gate:
+	case <-ctx.Done():
 	}
 }

@@ -92,7 +92,7 @@ func serve(pdAddr, dir string, stores int, opts []grpc.ServerOption, scheme stri
 		return addresses{}, err
 	}
 	opts = append(opts, grpc.MaxRecvMsgSize(maxMessage))
-	flaw, driver := &flaws{}, &pdServer{cluster: cl}
+	flaw, driver, etcd := &flaws{}, newDriver(cl), &etcdKV{m: map[string]pair{}}
 	var at addresses
 	var machines []*machine
 	ids, peers, region := cl.AllocIDs(stores), cl.AllocIDs(stores), cl.AllocID()
@@ -115,7 +115,7 @@ func serve(pdAddr, dir string, stores int, opts []grpc.ServerOption, scheme stri
 		driver.url = fmt.Sprintf("%s://%s", scheme, pd.addr)
 		pdpb.RegisterPDServer(g, driver)
 		etcdpb.RegisterClusterServer(g, &etcdCluster{url: driver.url})
-		etcdpb.RegisterKVServer(g, &etcdKV{m: map[string][]byte{}})
+		etcdpb.RegisterKVServer(g, etcd)
 	}
 	if err := pd.start(pdAddr); err != nil {
 		return addresses{}, err
@@ -126,7 +126,7 @@ func serve(pdAddr, dir string, stores int, opts []grpc.ServerOption, scheme stri
 		return addresses{}, err
 	}
 	at.Admin = l.Addr().String()
-	boss := &boss{cl: cl, ids: ids, machines: machines, flaw: flaw, driver: driver}
+	boss := &boss{cl: cl, cli: cli, ids: ids, machines: machines, flaw: flaw, driver: driver, etcd: etcd}
 	go func() { log.Fatal(http.Serve(l, boss.orders())) }()
 	return at, nil
 }

@@ -107,6 +107,7 @@ func (s *store) KvBatchRollback(c context.Context,
 }
 
 func (s *store) KvScanLock(c context.Context, q *kvrpcpb.ScanLockRequest) (*kvrpcpb.ScanLockResponse, error) {
+	s.flaw.scan(c)
 	return do[*kvrpcpb.ScanLockResponse](s, c, tikvrpc.CmdScanLock, q)
 }
 
@@ -115,7 +116,22 @@ func (s *store) KvResolveLock(c context.Context,
 	if len(q.Keys) > 0 {
 		return s.resolveKeys(c, q)
 	}
+	if len(q.TxnInfos) > 0 {
+		return s.resolveSeveral(c, q)
+	}
 	return do[*kvrpcpb.ResolveLockResponse](s, c, tikvrpc.CmdResolveLock, q)
+}
+
+// resolveSeveral ends the locks of several transactions in a region. The mock store knows only requests for one.
+func (s *store) resolveSeveral(c context.Context, q *kvrpcpb.ResolveLockRequest) (*kvrpcpb.ResolveLockResponse, error) {
+	for _, one := range q.TxnInfos {
+		r, err := do[*kvrpcpb.ResolveLockResponse](s, c, tikvrpc.CmdResolveLock, &kvrpcpb.ResolveLockRequest{
+			Context: q.Context, StartVersion: one.Txn, CommitVersion: one.Status})
+		if err != nil || r.RegionError != nil || r.Error != nil {
+			return r, err
+		}
+	}
+	return &kvrpcpb.ResolveLockResponse{}, nil
 }
 
 // resolveKeys ends the locks at some keys. The mock store would look through all keys of the region for them.

@@ -34,6 +34,13 @@ func Backup(ctx context.Context, store kv.Store, w io.Writer, opt BackupOptions)
 		return nil, fmt.Errorf("backup: %w", err)
 	}
 	defer snap.Release()
+	if h, ok := store.(kv.Holder); ok {
+		release, err := h.Hold(ctx, snap)
+		if err != nil {
+			return nil, fmt.Errorf("backup: %w", err)
+		}
+		defer release()
+	}
 	st := store.Stats()
 	return backupSnapshot(ctx, snap, st.Kind, uint64(max(0, st.FileBytes)), w, opt)
 }

@@ -16,6 +16,8 @@ import (
 	client "github.com/tikv/client-go/v2/tikv"
 	"github.com/tikv/client-go/v2/util"
 	pd "github.com/tikv/pd/client"
+	etcd "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
@@ -28,9 +30,12 @@ type Options struct {
 	Prefix    string        // tells databases in one cluster apart; letters, digits, '-', '_', '.'; may be empty
 	Isolation kv.Isolation  // what commits validate
 	Timeout   time.Duration // for one request with all its repetitions; 0: 15 s
+	GC        time.Duration // how long old versions are kept, at least kv.MinGC; 0: 24 h, negative: for ever
 	TLS       TLS
 	Log       *slog.Logger          // nil: slog.Default
 	Counter   func(key []byte) bool // the keys that batches may add to; nil: none
+
+	pace *pace // nil: defaultPace
 }
 
 // TLS names the files, in PEM, for connections to a cluster that wants TLS. CA alone checks the cluster; Cert and
@@ -55,12 +60,14 @@ type Store struct {
 	opt    Options
 	space  space
 	client *client.KVStore
+	safe   *safePoint
 	ctx    context.Context // ends with the store
 	cancel context.CancelFunc
 	gate   gate
 	groups groups
 	order  order
 	folder folder
+	gc     collector
 	trips  Trips
 	lease  lease
 	tales  tales
@@ -80,6 +87,7 @@ type Store struct {
 var (
 	_ kv.Store    = (*Store)(nil)
 	_ kv.Presumer = (*Store)(nil)
+	_ kv.Holder   = (*Store)(nil)
 )
 
 // Open connects to a cluster. Errors: kv.ErrUnavailable where no placement driver answers in time, kv.ErrLocked
@@ -93,6 +101,15 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	}
 	if opt.Counter == nil {
 		opt.Counter = func([]byte) bool { return false }
+	}
+	if opt.GC == 0 {
+		opt.GC = defaultGC
+	}
+	if opt.GC > 0 && opt.GC < kv.MinGC {
+		return nil, fmt.Errorf("old versions are kept for at least %v, not %v", kv.MinGC, opt.GC)
+	}
+	if opt.pace == nil {
+		opt.pace = defaultPace()
 	}
 	if err := opt.TLS.check(); err != nil {
 		return nil, err
@@ -111,6 +128,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 		return nil, errors.Join(err, s.client.Close())
 	}
 	s.folder.start(s)
+	s.gc.start(s)
 	return s, nil
 }
 
@@ -168,17 +186,35 @@ func (s *Store) dial(security config.Security) error {
 	if err != nil {
 		return fmt.Errorf("connect to the placement drivers %v: %w: %w", s.opt.PD, kv.ErrUnavailable, err)
 	}
-	safe := safePoint{driver: driver, ctx: s.ctx, wait: s.opt.Timeout}
+	if s.safe, err = s.newSafePoint(driver, security); err != nil {
+		driver.Close()
+		return err
+	}
 	codec := client.NewCodecPDClient(client.ModeTxn, util.InterceptedPDClient{Client: driver})
 	rpc := &resolver{ctx: s.ctx,
 		Client: client.NewRPCClient(client.WithSecurity(security), client.WithCodec(codec.GetCodec()))}
 	id := fmt.Sprintf("tikv-%d", driver.GetClusterID(s.ctx))
-	if s.client, err = client.NewKVStore(id, codec, safe, rpc); err != nil {
+	if s.client, err = client.NewKVStore(id, codec, s.safe, rpc); err != nil {
 		driver.Close()
-		return fmt.Errorf("open the cluster: %w", err)
+		return fmt.Errorf("open the cluster: %w", errors.Join(err, s.safe.Close()))
 	}
 	s.client.EnableTxnLocalLatches(latches)
 	return nil
+}
+
+// newSafePoint connects to the etcd of the placement drivers.
+func (s *Store) newSafePoint(driver pd.Client, security config.Security) (*safePoint, error) {
+	tls, err := security.ToTLSConfig()
+	if err != nil {
+		return nil, fmt.Errorf("TLS to the cluster: %w", err)
+	}
+	// Its log would repeat what its errors say.
+	conn, err := etcd.New(etcd.Config{Endpoints: s.opt.PD, TLS: tls, Context: s.ctx, Logger: zap.NewNop(),
+		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAliveWait})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the placement drivers %v: %w: %w", s.opt.PD, kv.ErrUnavailable, err)
+	}
+	return &safePoint{driver: driver, etcd: conn, ctx: s.ctx, wait: s.opt.Timeout}, nil
 }
 
 // now asks the cluster for a timestamp.
@@ -233,6 +269,9 @@ func (s *Store) Exclusive(ctx context.Context) (*kv.Turn, error) { return s.gate
 func (s *Store) Stats() kv.Stats {
 	st := kv.Stats{Kind: "tikv", Version: kv.Version(s.newest.Load()), Commits: s.commits.Load(),
 		Conflicts: s.conflicts.Load(), Begun: s.begun.Load(), Groups: s.transactions.Load()}
+	if safe := s.safe.known.Load(); safe > 0 {
+		st.SafePoint = oracle.GetTimeFromTS(safe)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st.Snapshots = int64(len(s.open))
@@ -253,6 +292,7 @@ func (s *Store) Close() error {
 	if !s.gate.close() {
 		return nil
 	}
+	s.gc.stop()
 	s.folder.stop()
 	s.lease.drop()
 	s.cancel()

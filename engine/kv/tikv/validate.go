@@ -16,6 +16,9 @@ import (
 // Errors: errChanged, kv.ErrCounter for an addition to what is no counter, those of reads.
 func (a *attempt) validate(ctx context.Context, ts uint64) error {
 	s, b := a.store, a.batch
+	if err := a.checkAge(ctx); err != nil {
+		return err
+	}
 	now := s.reader(ts)
 	if a.start != 0 {
 		now = s.reader(ts, a.start)
@@ -42,6 +45,15 @@ func (a *attempt) validate(ctx context.Context, ts uint64) error {
 		group.Go(func() error { return look(ctx) })
 	}
 	return group.Wait()
+}
+
+// checkAge refuses a transaction at the timestamp of a snapshot that is too old by now. The cluster may have cleared
+// away that a key was removed since, and finds no conflict over it then.
+func (a *attempt) checkAge(ctx context.Context) error {
+	if !a.checked || !slices.ContainsFunc(a.parts, func(p part) bool { return len(p.batch.Reads.Keys) > 0 }) {
+		return nil
+	}
+	return a.store.failure(ctx, a.store.client.CheckVisibility(a.start))
 }
 
 // look compares some of what was read. Errors: those of validate.
