@@ -11,7 +11,6 @@ import (
 	client "github.com/tikv/client-go/v2/tikv"
 	pd "github.com/tikv/pd/client"
 	"go.etcd.io/etcd/api/v3/mvccpb"
-	etcd "go.etcd.io/etcd/client/v3"
 
 	"github.com/nacredb/nacre/engine/kv"
 )
@@ -22,7 +21,7 @@ import (
 // versions go. Both are asked here, since a program may move only the first. It implements client.SafePointKV.
 type safePoint struct {
 	driver pd.Client
-	etcd   *etcd.Client
+	etcd   *etcd
 	ctx    context.Context // of the store
 	wait   time.Duration
 	known  atomic.Uint64 // what was seen last
@@ -35,13 +34,15 @@ var errSafePoint = errors.New("the safe point is only read")
 // Get implements client.SafePointKV for the one key that the client asks for.
 func (p *safePoint) Get(string) (string, error) {
 	moved, told, err := p.look(p.ctx)
-	if err != nil {
+	if err != nil && moved == 0 {
 		return "", err
 	}
+	// Without an answer of etcd what the stores go by will do: a client that hears of nothing reads nothing.
 	return strconv.FormatUint(max(moved, told), 10), nil
 }
 
-// look asks for the safe point of the stores, and for that of clients.
+// look asks for the safe point of the stores, and for that of clients. Where only the second one is not to be had, the
+// error comes with the first one.
 func (p *safePoint) look(ctx context.Context) (moved, told uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.wait)
 	defer cancel()
@@ -49,7 +50,7 @@ func (p *safePoint) look(ctx context.Context) (moved, told uint64, err error) {
 		return 0, 0, fmt.Errorf("ask for the safe point: %w", err)
 	}
 	if told, _, err = p.told(ctx); err != nil {
-		return 0, 0, err
+		return moved, 0, err
 	}
 	p.known.Store(max(moved, told))
 	return moved, told, nil
@@ -57,19 +58,16 @@ func (p *safePoint) look(ctx context.Context) (moved, told uint64, err error) {
 
 // told reads the safe point of clients, with the revision of its key. Both are 0 where there is none.
 func (p *safePoint) told(ctx context.Context) (ts uint64, revision int64, err error) {
-	got, err := p.etcd.Get(ctx, client.GcSavedSafePoint)
+	text, revision, err := p.etcd.get(ctx, client.GcSavedSafePoint)
 	if err != nil {
 		return 0, 0, fmt.Errorf("ask for the safe point of clients: %w", err)
 	}
-	if len(got.Kvs) == 0 {
-		return 0, 0, nil
-	}
-	if text := string(got.Kvs[0].Value); text != "" {
+	if text != "" {
 		if ts, err = strconv.ParseUint(text, 10, 64); err != nil {
 			return 0, 0, fmt.Errorf("the safe point of clients: %w: %w", kv.ErrCorrupt, err)
 		}
 	}
-	return ts, got.Kvs[0].ModRevision, nil
+	return ts, revision, nil
 }
 
 // tell moves the safe point of clients to ts, never back: others may move it at the same time.
@@ -81,13 +79,11 @@ func (p *safePoint) tell(ctx context.Context, ts uint64) error {
 		if err != nil || told >= ts {
 			return err
 		}
-		same := etcd.Compare(etcd.ModRevision(client.GcSavedSafePoint), "=", revision)
-		put := etcd.OpPut(client.GcSavedSafePoint, strconv.FormatUint(ts, 10))
-		did, err := p.etcd.Txn(ctx).If(same).Then(put).Commit()
+		did, err := p.etcd.replace(ctx, client.GcSavedSafePoint, strconv.FormatUint(ts, 10), revision)
 		if err != nil {
 			return fmt.Errorf("move the safe point of clients: %w", err)
 		}
-		if did.Succeeded {
+		if did {
 			return nil
 		}
 	}

@@ -16,8 +16,6 @@ import (
 	client "github.com/tikv/client-go/v2/tikv"
 	"github.com/tikv/client-go/v2/util"
 	pd "github.com/tikv/pd/client"
-	etcd "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
 
@@ -186,10 +184,12 @@ func (s *Store) dial(security config.Security) error {
 	if err != nil {
 		return fmt.Errorf("connect to the placement drivers %v: %w: %w", s.opt.PD, kv.ErrUnavailable, err)
 	}
-	if s.safe, err = s.newSafePoint(driver, security); err != nil {
+	conn, err := openEtcd(s.opt.PD, security)
+	if err != nil {
 		driver.Close()
 		return err
 	}
+	s.safe = &safePoint{driver: driver, etcd: conn, ctx: s.ctx, wait: s.opt.Timeout}
 	codec := client.NewCodecPDClient(client.ModeTxn, util.InterceptedPDClient{Client: driver})
 	rpc := &resolver{ctx: s.ctx,
 		Client: client.NewRPCClient(client.WithSecurity(security), client.WithCodec(codec.GetCodec()))}
@@ -200,21 +200,6 @@ func (s *Store) dial(security config.Security) error {
 	}
 	s.client.EnableTxnLocalLatches(latches)
 	return nil
-}
-
-// newSafePoint connects to the etcd of the placement drivers.
-func (s *Store) newSafePoint(driver pd.Client, security config.Security) (*safePoint, error) {
-	tls, err := security.ToTLSConfig()
-	if err != nil {
-		return nil, fmt.Errorf("TLS to the cluster: %w", err)
-	}
-	// Its log would repeat what its errors say.
-	conn, err := etcd.New(etcd.Config{Endpoints: s.opt.PD, TLS: tls, Context: s.ctx, Logger: zap.NewNop(),
-		DialKeepAliveTime: keepAlive, DialKeepAliveTimeout: keepAliveWait})
-	if err != nil {
-		return nil, fmt.Errorf("connect to the placement drivers %v: %w: %w", s.opt.PD, kv.ErrUnavailable, err)
-	}
-	return &safePoint{driver: driver, etcd: conn, ctx: s.ctx, wait: s.opt.Timeout}, nil
 }
 
 // now asks the cluster for a timestamp.
