@@ -30,6 +30,11 @@ func AppendStored(dst, item []byte, oid OID, asBinary bool, st *Style) (out []by
 	if len(item) == 0 || item[0] == storedNull || item[0] == storedNone {
 		return append(dst, 0xff, 0xff, 0xff, 0xff), true
 	}
+	if asBinary {
+		if out, ok = appendPlain(dst, item, oid); ok {
+			return out, true
+		}
+	}
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	switch oid {
@@ -49,6 +54,27 @@ func AppendStored(dst, item []byte, oid OID, asBinary bool, st *Style) (out []by
 	}
 	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 	return dst, true
+}
+
+// appendPlain is AppendStored for what most columns have, in the binary format and of a length that is known before:
+// numbers and short texts. ok is false for others.
+func appendPlain(dst, item []byte, oid OID) (out []byte, ok bool) {
+	be := binary.BigEndian
+	switch oid {
+	case Int8:
+		if n, _, ok := storedInt(item); ok {
+			return be.AppendUint64(append(dst, 0, 0, 0, 8), uint64(n)), true
+		}
+	case Float8:
+		if item[0] == storedFloat && len(item) == 9 {
+			return append(append(dst, 0, 0, 0, 8), item[1:]...), true
+		}
+	case Text:
+		if n := int(item[0]) - storedText; n >= 0 && n < 24 && len(item) == 1+n {
+			return append(append(dst, 0, 0, 0, byte(n)), item[1:]...), true
+		}
+	}
+	return dst, false
 }
 
 // storedHead reads the head of an item: its kind, its argument and what follows it. Bytes that were cut give kind 0xff.
