@@ -25,7 +25,8 @@ func TestAggregatesOfStoredColumns(t *testing.T) {
 		b.WriteString("DEFINE TABLE a SCHEMAFULL; DEFINE FIELD n ON a TYPE option<int>; " +
 			"DEFINE FIELD name ON a TYPE option<string>;")
 		for i := range rows {
-			one := row{n: r.Int64N(100) - 50, name: strings.Repeat("ab", r.IntN(20)) + fmt.Sprint(r.IntN(30)), null: r.IntN(5) == 0}
+			one := row{n: r.Int64N(100) - 50, name: strings.Repeat("ab", r.IntN(20)) + fmt.Sprint(r.IntN(30)),
+				null: r.IntN(5) == 0}
 			if rows != 15 && r.IntN(3) == 0 {
 				one.n = []int64{math.MaxInt64, math.MinInt64, math.MaxInt64 - 1, 0}[r.IntN(4)]
 			}
