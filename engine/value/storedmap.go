@@ -22,8 +22,8 @@ func (o *Object) StoredMap() []byte {
 	return o.enc.rec[o.enc.head:]
 }
 
-// StoredText is the text that b begins with, whose bytes it shares; ok is false for other items. It panics as StoredValue
-// does.
+// StoredText is the text that b begins with, whose bytes it shares; ok is false for other items. It panics where
+// StoredValue does.
 func StoredText(b []byte) (text string, ok bool) {
 	switch {
 	case len(b) == 0 || b[0]&0xe0 != majorText:
