@@ -36,6 +36,9 @@ func (s *Slots) Open(o *Object) bool {
 	return true
 }
 
+// Close turns to no object, so that a Slots that is kept does not keep the last one.
+func (s *Slots) Close() { s.rec = nil }
+
 // Item is field i as it is stored: one item of canonical CBOR with the tags of the protocol, as in StoredMap; nil where
 // there is no such field. The bytes are read-only, and good as long as the object. Bytes that no store wrote make it
 // panic with *DecodeError.
