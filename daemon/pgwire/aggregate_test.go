@@ -42,9 +42,9 @@ func TestAggregatesOfStoredColumns(t *testing.T) {
 		f.want("SET dialect = 'sql'", "C(SET) ZI")
 
 		type group struct {
-			count, known     int
-			sum              *big.Int
-			least, most, min string
+			count, known int
+			sum          *big.Int
+			least, most  string
 		}
 		groups := map[string]*group{}
 		var order []string

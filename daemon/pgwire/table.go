@@ -344,8 +344,8 @@ func (s *scanRows) take(rows []value.Value) error {
 	return nil
 }
 
-// row is the row of a record. SECURITY: its bytes are read only where the engine gives the record as it is stored, as in
-// a directScan.
+// row is the row of a record. SECURITY: its bytes are read only where the engine gives the record as it is stored, as
+// a directScan does.
 func (s *scanRows) row(rec value.Value) ([]value.Value, error) {
 	if !s.s.Passing {
 		return s.r.row(rec, s.s.Columns)
