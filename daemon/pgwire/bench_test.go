@@ -71,13 +71,17 @@ func encodeAll(b *testing.B, list ...pgproto3.FrontendMessage) (out []byte) {
 }
 
 // benchPrepared runs a prepared statement again and again; args gives the arguments of run i.
-func benchPrepared(b *testing.B, f *frames, text string, rows int, args func(i int) []string) {
+func benchPrepared(b *testing.B, f *frames, text string, rows int, binary bool, args func(i int) []string) {
 	b.Helper()
 	f.exchange(b, encodeAll(b, parse("s", text), describe('S', "s"), sync), 1)
 	b.ReportAllocs()
 	i := 0
 	for b.Loop() {
-		got := f.exchange(b, encodeAll(b, bind("", "s", args(i)...), execute("", 0), sync), 1)
+		bound := bind("", "s", args(i)...)
+		if binary {
+			bound.ResultFormatCodes = []int16{1}
+		}
+		got := f.exchange(b, encodeAll(b, bound, execute("", 0), sync), 1)
 		if got != rows {
 			b.Fatalf("%d rows, want %d", got, rows)
 		}
@@ -110,6 +114,7 @@ func BenchmarkStatements(b *testing.B) {
 			return append(id(i), "1.5")
 		}},
 		{"scan", "SELECT id, n, name, score FROM item", benchRows, none},
+		{"scan in binary", "SELECT id, n, name, score FROM item", benchRows, none},
 		{"count", "SELECT count(*) FROM item", 1, none},
 		{"group", "SELECT n % 10, count(*), sum(n), max(name) FROM item GROUP BY 1", 10, none},
 		{"top", "SELECT id, n FROM item ORDER BY n DESC LIMIT 10", 10, none},
@@ -120,7 +125,7 @@ func BenchmarkStatements(b *testing.B) {
 				f.ask("SET dialect = 'surrealql'")
 				f.ask("SET result_types = 'jsonb'")
 			}
-			benchPrepared(b, f, bm.text, bm.rows, bm.args)
+			benchPrepared(b, f, bm.text, bm.rows, strings.Contains(bm.name, "binary"), bm.args)
 		})
 	}
 }

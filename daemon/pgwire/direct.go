@@ -16,13 +16,21 @@ import (
 // part in what the user sees, the engine gives records that are not as they are stored, and the rows of those are made
 // in the ordinary way.
 type directScan struct {
-	c       *conn
-	r       *tableRelation
-	scan    *sql.Scan
-	picked  []int // the columns of the table that are sent
-	formats []int16
-	slots   *value.Slots // of picked
-	n       int          // rows sent
+	c      *conn
+	r      *tableRelation
+	scan   *sql.Scan
+	picked []int // the columns of the table that are sent
+	cells  []cell
+	slots  *value.Slots // of picked
+	n      int          // rows sent
+
+	room [8]cell // for cells
+}
+
+// cell says how a column is sent.
+type cell struct {
+	oid      pgtype.OID
+	asBinary bool
 }
 
 // direct is the scan that does the work of a plan; nil where the plan is more than a scan, or where the rows do not go
@@ -48,7 +56,12 @@ func (p *sqlPlan) direct(ctx context.Context, env *sqlEnv, k *call) (*directScan
 		}
 		p.slots = value.NewSlots(names)
 	}
-	return &directScan{c: env.c, r: r, scan: scan, picked: picked, formats: w.formats, slots: p.slots}, nil
+	d := &directScan{c: env.c, r: r, scan: scan, picked: picked, slots: p.slots}
+	d.cells = d.room[:0]
+	for i, j := range picked {
+		d.cells = append(d.cells, cell{r.cols[j].OID, format(w.formats, i) == 1})
+	}
+	return d, nil
 }
 
 // exactly reports whether query drops all rows that do not meet the filters: exact, or the name of a record that the
@@ -66,6 +79,7 @@ func (r *tableRelation) exactly(filters []sql.Filter) bool {
 
 // run sends the rows.
 func (d *directScan) run(ctx context.Context) error {
+	defer d.slots.Close()
 	text, vars := d.r.query(d.scan, everyRow, 0, true)
 	return d.r.run(ctx, text, vars, d.send)
 }
@@ -89,27 +103,29 @@ func (d *directScan) send(rows []value.Value) error {
 }
 
 // row writes the row of a record. A record with a value that its column cannot have leaves nothing behind.
-func (d *directScan) row(rec value.Value) (err error) {
+func (d *directScan) row(rec value.Value) error {
 	c := d.c
-	start := c.beginRow(len(d.picked))
+	start := c.beginRow(len(d.cells))
+	out := c.out
 	stored := rec.Kind() == value.KindObject && d.slots.Open(rec.Object())
-	for i, j := range d.picked {
-		asBinary := format(d.formats, i) == 1
+	for i := range d.cells {
+		cell := &d.cells[i]
 		var item []byte
 		if stored {
 			var ok bool
 			item = d.slots.Item(i)
-			if c.out, ok = pgtype.AppendStored(c.out, item, d.r.cols[j].OID, asBinary, &c.style); ok {
+			if out, ok = pgtype.AppendStored(out, item, cell.oid, cell.asBinary, &c.style); ok {
 				continue
 			}
 		}
-		v, err := d.column(rec, item, j)
+		v, err := d.column(rec, item, d.picked[i])
 		if err != nil {
-			c.out = c.out[:start]
+			c.out = out[:start]
 			return err
 		}
-		c.out = pgtype.AppendSized(c.out, d.r.cols[j].OID, v, asBinary, &c.style)
+		out = pgtype.AppendSized(out, cell.oid, v, cell.asBinary, &c.style)
 	}
+	c.out = out
 	return c.endRow(start)
 }
 

@@ -13,6 +13,25 @@ import (
 	"github.com/nacredb/nacre/engine/value/valuetest"
 )
 
+// checkStoredInto holds that a value that is read from its bytes is what it becomes in a column of a type.
+func checkStoredInto(t *rapid.T, item []byte, oid pgtype.OID, v value.Value) {
+	got := value.Str("before")
+	if !pgtype.StoredInto(&got, item, oid) {
+		if got.Text() != value.Str("before").Text() {
+			t.Fatalf("%s as %d: %s is left behind", v, oid, got)
+		}
+		if v.Kind() == value.KindString && oid == pgtype.Text || v.Kind() == value.KindInt && oid == pgtype.Int8 ||
+			v.Kind() == value.KindFloat && oid == pgtype.Float8 {
+			t.Fatalf("%s as %d is not read from its bytes", v, oid)
+		}
+		return
+	}
+	want, err := fitColumn(&sql.Column{Name: "f", OID: oid}, v)
+	if err != nil || got.Kind() != want.Kind() || got.Text() != want.Text() {
+		t.Fatalf("%s as %d is %s, want %s, %v", v, oid, got, want, err)
+	}
+}
+
 // What goes out from the bytes of a record is what its value becomes in a column of any type, and the kinds that most
 // records hold do go out from their bytes.
 func TestAppendStored(t *testing.T) {
@@ -38,6 +57,7 @@ func TestAppendStored(t *testing.T) {
 		}
 		st := rapid.SampledFrom(styles).Draw(t, "style")
 		for _, oid := range oids {
+			checkStoredInto(t, slots.Item(0), oid, v)
 			for _, asBinary := range []bool{false, true} {
 				before := []byte("before")
 				got, ok := pgtype.AppendStored(before, slots.Item(0), oid, asBinary, st)

@@ -308,12 +308,29 @@ type scanRows struct {
 	r     *tableRelation
 	s     *sql.Scan
 	yield func([]value.Value) error
-	room  []value.Value // of the row, where rows only pass
-	n     int64         // rows that came
+	n     int64 // rows that came
+
+	// Where rows only pass:
+	room   []value.Value // of the row
+	wanted []int         // the columns that are looked at
+	slots  *value.Slots  // of wanted; nil while few rows have come
 }
+
+// manyRows is from how many rows at once it is worth to read them by value.Slots.
+const manyRows = 16
 
 // take hands rows on.
 func (s *scanRows) take(rows []value.Value) error {
+	if s.s.Passing && s.room == nil {
+		s.prepare()
+	}
+	if s.s.Passing && s.slots == nil && len(rows) >= manyRows {
+		names := make([]string, len(s.wanted))
+		for k, i := range s.wanted {
+			names[k] = s.r.cols[i].Name
+		}
+		s.slots = value.NewSlots(names)
+	}
 	for _, rec := range rows {
 		row, err := s.row(rec)
 		if err != nil {
@@ -327,17 +344,18 @@ func (s *scanRows) take(rows []value.Value) error {
 	return nil
 }
 
-// row is the row of a record.
+// row is the row of a record. SECURITY: its bytes are read only where the engine gives the record as it is stored, as
+// a directScan does.
 func (s *scanRows) row(rec value.Value) ([]value.Value, error) {
 	if !s.s.Passing {
 		return s.r.row(rec, s.s.Columns)
 	}
-	if s.room == nil {
-		s.room = make([]value.Value, len(s.r.cols))
-	}
-	for i := range s.r.cols {
-		if !s.s.Columns[i] {
-			continue
+	stored := s.slots != nil && rec.Kind() == value.KindObject && s.slots.Open(rec.Object())
+	for k, i := range s.wanted {
+		if stored {
+			if pgtype.StoredInto(&s.room[i], s.slots.Item(k), s.r.cols[i].OID) {
+				continue
+			}
 		}
 		v, err := s.r.column(rec, i)
 		if err != nil {
@@ -346,6 +364,16 @@ func (s *scanRows) row(rec value.Value) ([]value.Value, error) {
 		s.room[i] = v
 	}
 	return s.room, nil
+}
+
+// prepare makes room for a row that passes.
+func (s *scanRows) prepare() {
+	s.room = make([]value.Value, len(s.r.cols))
+	for i := range s.r.cols {
+		if s.s.Columns[i] {
+			s.wanted = append(s.wanted, i)
+		}
+	}
 }
 
 // rowSink is the engine.Sink of one SELECT, whose rows take gets, also where the answer comes as a whole.

@@ -1,5 +1,7 @@
 package value
 
+import "unsafe"
+
 // Shelf makes objects of stored records, a batch at a time, in room that it uses again for the next batch. It belongs
 // to one goroutine.
 type Shelf struct {
@@ -23,8 +25,15 @@ func (s *Shelf) Add(b []byte) error {
 	}
 	l := &s.room[len(s.rows)]
 	l.rec, l.head, l.base, l.n, l.width, l.special = b, head, n, n, width, b[0]&recordSpecial != 0
-	s.rows = append(s.rows, ObjectOf(l.object()))
+	s.rows = s.rows[:len(s.rows)+1]
+	s.rows[len(s.rows)-1].becomeStored(l.object())
 	return nil
+}
+
+// becomeStored makes v what ObjectOf gives for a stored record. It does so in place: copies of values would cost more
+// than all else that Add does.
+func (v *Value) becomeStored(o *Object) {
+	v.kind, v.flag, v.aux, v.n, v.p = KindObject, 1, carried(overhead+uint64(len(o.enc.rec))), 0, unsafe.Pointer(o)
 }
 
 // Rows is the objects since Begin. They, and what was read from them by their fields' names, are good until the next

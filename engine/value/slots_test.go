@@ -48,3 +48,40 @@ func TestSlots(t *testing.T) {
 		}
 	})
 }
+
+// BenchmarkSlots reads three fields of stored records that have the same ones.
+func BenchmarkSlots(b *testing.B) {
+	var rows [64][]byte
+	for i := range rows {
+		raw, err := value.EncodeRecord(nil, value.NewObject(
+			value.Field{Name: "id", Value: value.Record("item", value.Int(int64(i)))},
+			value.Field{Name: "n", Value: value.Int(int64(i) * 1000)},
+			value.Field{Name: "name", Value: value.Str("the name of a row")},
+			value.Field{Name: "score", Value: value.Float(float64(i) / 2)}))
+		if err != nil {
+			b.Fatal(err)
+		}
+		rows[i] = raw
+	}
+	slots := value.NewSlots([]string{"name", "n", "score"})
+	var shelf value.Shelf
+	b.ReportAllocs()
+	size := 0
+	for b.Loop() {
+		shelf.Begin(len(rows))
+		for _, raw := range rows {
+			if err := shelf.Add(raw); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for _, row := range shelf.Rows() {
+			if !slots.Open(row.Object()) {
+				b.Fatal("not stored")
+			}
+			for i := range 3 {
+				size += len(slots.Item(i))
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(rows)), "ns/row")
+}

@@ -22,6 +22,21 @@ func (o *Object) StoredMap() []byte {
 	return o.enc.rec[o.enc.head:]
 }
 
+// StoredText is the text that b begins with, whose bytes it shares; ok is false for other items. It panics where
+// StoredValue does.
+func StoredText(b []byte) (text string, ok bool) {
+	switch {
+	case len(b) == 0 || b[0]&0xe0 != majorText:
+		return "", false
+	case b[0] < majorText+24 && int(b[0]-majorText) < len(b): // as most are, without a decoder
+		return aliasText(b[1 : 1+b[0]-majorText]), true
+	case b[0] == majorText+24 && len(b) > 1 && int(b[1]) <= len(b)-2:
+		return aliasText(b[2 : 2+int(b[1])]), true
+	}
+	v, _ := StoredValue(b)
+	return v.Str(), true
+}
+
 // StoredValue makes a value of the item that b begins with, a part of a StoredMap, and gives its size. The value may
 // share the bytes. Bytes that are no such part make it panic with *DecodeError.
 func StoredValue(b []byte) (v Value, size int) {

@@ -208,7 +208,7 @@ func (o *options) measure(ctx context.Context, out io.Writer, sides []*side, r r
 		t := &sums[i]
 		slices.Sort(t.each)
 		n := float64(t.done * r.per)
-		fmt.Fprintf(out, "%-8s %3d clients %-12s %9.0f/s  CPU %7.1f µs each  p50 %-10v p99 %-10v", r.name, clients, s.name,
+		fmt.Fprintf(out, "%-8s %3d clients %-12s %9.0f/s  CPU %7.2f µs each  p50 %-10v p99 %-10v", r.name, clients, s.name,
 			n/t.took.Seconds(), float64(t.spent.Microseconds())/n, t.each[len(t.each)/2].Round(time.Microsecond),
 			t.each[len(t.each)*99/100].Round(time.Microsecond))
 		if i > 0 {

@@ -30,6 +30,11 @@ func AppendStored(dst, item []byte, oid OID, asBinary bool, st *Style) (out []by
 	if len(item) == 0 || item[0] == storedNull || item[0] == storedNone {
 		return append(dst, 0xff, 0xff, 0xff, 0xff), true
 	}
+	if asBinary {
+		if out, ok = appendPlain(dst, item, oid); ok {
+			return out, true
+		}
+	}
 	start := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
 	switch oid {
@@ -49,6 +54,60 @@ func AppendStored(dst, item []byte, oid OID, asBinary bool, st *Style) (out []by
 	}
 	binary.BigEndian.PutUint32(dst[start:], uint32(len(dst)-start-4))
 	return dst, true
+}
+
+// appendPlain is AppendStored for what most columns have, in the binary format and of a length that is known before:
+// numbers and short texts. ok is false for others.
+func appendPlain(dst, item []byte, oid OID) (out []byte, ok bool) {
+	be := binary.BigEndian
+	switch oid {
+	case Int8:
+		if n, _, ok := storedInt(item); ok {
+			return be.AppendUint64(append(dst, 0, 0, 0, 8), uint64(n)), true
+		}
+	case Float8:
+		if item[0] == storedFloat && len(item) == 9 {
+			return append(append(dst, 0, 0, 0, 8), item[1:]...), true
+		}
+	case Text:
+		if n := int(item[0]) - storedText; n >= 0 && n < 24 && len(item) == 1+n {
+			return append(append(dst, 0, 0, 0, byte(n)), item[1:]...), true
+		}
+		if item[0] == storedText+24 && len(item) > 1 && len(item) == 2+int(item[1]) {
+			return append(append(dst, 0, 0, 0, item[1]), item[2:]...), true
+		}
+	}
+	return dst, false
+}
+
+// StoredInto sets v to a value of a stored record as a column of the type has it, for the types of most columns. It may
+// share the bytes. nil is a field that is missing. ok is false, and v is as it was, for values that are not of the type
+// as they are, and for kinds that have to be read first.
+func StoredInto(v *value.Value, item []byte, oid OID) (ok bool) {
+	if len(item) == 0 || item[0] == storedNull || item[0] == storedNone {
+		*v = value.None
+		return true
+	}
+	switch oid {
+	case Int8:
+		n, _, ok := storedInt(item)
+		if ok {
+			*v = value.Int(n)
+		}
+		return ok
+	case Float8:
+		if item[0] == storedFloat && len(item) == 9 {
+			*v = value.Float(math.Float64frombits(binary.BigEndian.Uint64(item[1:])))
+			return true
+		}
+	case Text:
+		text, ok := value.StoredText(item)
+		if ok {
+			*v = value.Str(text)
+		}
+		return ok
+	}
+	return false
 }
 
 // storedHead reads the head of an item: its kind, its argument and what follows it. Bytes that were cut give kind 0xff.

@@ -19,7 +19,13 @@ type aggregateFunc struct {
 	// of that and the number of arguments. Nil: eval looks at all of them.
 	step func(oid pgtype.OID, sofar, arg value.Value) (value.Value, error)
 	last func(oid pgtype.OID, sofar value.Value, n int64) (value.Value, error)
+	// best is in the place of step: 1 keeps the greatest argument, -1 the least.
+	best int
+	adds bool // step is addTo
 }
+
+// streams reports whether no argument has to be kept.
+func (f *aggregateFunc) streams() bool { return f.step != nil || f.best != 0 }
 
 func always(oid pgtype.OID) func(pgtype.OID) pgtype.OID {
 	return func(pgtype.OID) pgtype.OID { return oid }
@@ -53,24 +59,24 @@ var aggregates map[string]*aggregateFunc
 func init() {
 	aggregates = map[string]*aggregateFunc{
 		"count": {max: 1, typ: always(pgtype.Int8), step: counts, last: countOf},
-		"sum":   {min: 1, max: 1, typ: sumType, step: addTo, last: asIs},
-		"avg":   {min: 1, max: 1, typ: avgType, step: addTo, last: average},
-		"min":   {min: 1, max: 1, typ: same, step: best(-1), last: asIs},
-		"max":   {min: 1, max: 1, typ: same, step: best(1), last: asIs},
+		"sum":   {min: 1, max: 1, typ: sumType, step: addTo, last: asIs, adds: true},
+		"avg":   {min: 1, max: 1, typ: avgType, step: addTo, last: average, adds: true},
+		"min":   {min: 1, max: 1, typ: same, best: -1, last: asIs},
+		"max":   {min: 1, max: 1, typ: same, best: 1, last: asIs},
 		"array_agg": {1, 1, true, arrayType, func(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
 			if len(rows) == 0 {
 				return value.None, nil
 			}
 			return value.ArrayOf(firsts(rows)), nil
-		}, nil, nil},
-		"string_agg":       {2, 2, false, always(pgtype.Text), joinTexts, nil, nil},
+		}, nil, nil, 0, false},
+		"string_agg":       {2, 2, false, always(pgtype.Text), joinTexts, nil, nil, 0, false},
 		"bool_or":          {min: 1, max: 1, typ: always(pgtype.Bool), step: decides(true), last: asIs},
 		"bool_and":         {min: 1, max: 1, typ: always(pgtype.Bool), step: decides(false), last: asIs},
 		"every":            {min: 1, max: 1, typ: always(pgtype.Bool), step: decides(false), last: asIs},
-		"json_agg":         {1, 1, true, always(pgtype.JSON), jsonList, nil, nil},
-		"jsonb_agg":        {1, 1, true, always(pgtype.JSONB), jsonList, nil, nil},
-		"json_object_agg":  {2, 2, true, always(pgtype.JSON), jsonObject, nil, nil},
-		"jsonb_object_agg": {2, 2, true, always(pgtype.JSONB), jsonObject, nil, nil},
+		"json_agg":         {1, 1, true, always(pgtype.JSON), jsonList, nil, nil, 0, false},
+		"jsonb_agg":        {1, 1, true, always(pgtype.JSONB), jsonList, nil, nil, 0, false},
+		"json_object_agg":  {2, 2, true, always(pgtype.JSON), jsonObject, nil, nil, 0, false},
+		"jsonb_object_agg": {2, 2, true, always(pgtype.JSONB), jsonObject, nil, nil, 0, false},
 	}
 }
 
@@ -127,16 +133,6 @@ func average(oid pgtype.OID, total value.Value, n int64) (value.Value, error) {
 		return calculate("/", pgtype.Float8, total, value.Int(n))
 	}
 	return calculate("/", pgtype.Numeric, total, value.Int(n))
-}
-
-// best keeps the least or the greatest value.
-func best(sign int) func(pgtype.OID, value.Value, value.Value) (value.Value, error) {
-	return func(oid pgtype.OID, sofar, v value.Value) (value.Value, error) {
-		if sofar.IsNone() || order(oid, v, sofar)*sign > 0 {
-			return value.Detach(v), nil
-		}
-		return sofar, nil
-	}
 }
 
 // decides keeps whether one of the values was want.

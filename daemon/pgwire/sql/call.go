@@ -136,7 +136,7 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 // rowObject is a row as an object of JSON.
 func rowObject(x *bound) *bound {
 	out := *x
-	out.oid = pgtype.JSON
+	out.oid, out.whole = pgtype.JSON, nil
 	out.eval = func(s *scope) (value.Value, error) {
 		v, err := x.eval(s)
 		if err != nil || v.IsNone() {

@@ -63,6 +63,13 @@ func (b *binder) converted(x *bound, oid pgtype.OID) (*bound, error) {
 	from, eval := x.oid, x.eval
 	out := &bound{oid: oid, name: x.name, key: keyed(x.key, "::", itoa(int(oid)))}
 	out.uses(x)
+	if x.lit != nil && !x.lit.IsNone() && pgtype.IsNumber(from) && pgtype.IsNumber(oid) {
+		if v, err := castNumber(*x.lit, oid); err == nil { // once, not for each row
+			known := constant(v, oid)
+			out.eval, out.whole = known.eval, known.whole
+			return out, nil
+		}
+	}
 	out.eval = func(s *scope) (value.Value, error) {
 		v, err := eval(s)
 		if err != nil || v.IsNone() {

@@ -7,8 +7,13 @@ import (
 )
 
 func constant(v value.Value, oid pgtype.OID) *bound {
-	return &bound{oid: oid, lit: &v, fixed: true, key: "=" + pgtype.Format(oid) + ":" + v.String(), name: "?column?",
+	out := &bound{oid: oid, lit: &v, fixed: true, key: "=" + pgtype.Format(oid) + ":" + v.String(), name: "?column?",
 		eval: func(*scope) (value.Value, error) { return v, nil }}
+	if pgtype.IsInt(oid) && v.Kind() == value.KindInt {
+		n := v.Int()
+		out.whole = func(*scope) (int64, bool, error) { return n, true, nil }
+	}
+	return out
 }
 
 // use notes that an expression looks at the column.
@@ -21,8 +26,17 @@ func (c *colBind) use() {
 // column is column i of the row.
 func column(i int, c *colBind) *bound {
 	c.use()
-	return &bound{oid: c.oid, key: "#" + itoa(i), cols: map[int]bool{i: true}, fields: c.fields, name: c.name,
+	out := &bound{oid: c.oid, key: "#" + itoa(i), cols: map[int]bool{i: true}, fields: c.fields, name: c.name,
 		eval: func(s *scope) (value.Value, error) { return s.row[i], nil }}
+	if pgtype.IsInt(c.oid) {
+		out.whole = func(s *scope) (int64, bool, error) {
+			if v := &s.row[i]; v.Kind() == value.KindInt {
+				return v.Int(), true, nil
+			}
+			return 0, false, nil
+		}
+	}
+	return out
 }
 
 // expr binds an expression.
@@ -37,7 +51,7 @@ func (b *binder) expr(x Expr, ns *names) (*bound, error) {
 			if e, err := b.expr(x, plain); err == nil {
 				if i, ok := ns.groups[e.key]; ok {
 					out := *e
-					out.cols, out.lit = nil, nil
+					out.cols, out.lit, out.whole = nil, nil, nil
 					out.eval = func(s *scope) (value.Value, error) { return s.aggs[i], nil }
 					return &out, nil
 				}

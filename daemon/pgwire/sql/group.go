@@ -1,15 +1,20 @@
 package sql
 
-import "github.com/nacredb/nacre/engine/value"
+import (
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
+	"github.com/nacredb/nacre/engine/value"
+)
 
 // tally is an aggregate of one group at work.
 type tally struct {
 	a     *aggCall
 	sofar value.Value
+	total int64 // to be added to sofar yet, in a sum
 	n     int64
 	rows  [][]value.Value // the arguments, where the aggregate looks at all of them
 	seen  map[string]bool // the arguments that have been, for DISTINCT
 	room  []value.Value
+	text  []byte // the best of the n texts so far; sofar is not set then
 }
 
 // add takes a row.
@@ -20,6 +25,28 @@ func (t *tally) add(s *scope) error {
 		if err != nil || !truth(v) {
 			return err
 		}
+	}
+	if len(a.args) == 0 && !a.distinct && a.fn.step != nil { // count(*)
+		t.n++
+		return nil
+	}
+	if len(a.args) == 1 && !a.distinct && a.fn.streams() {
+		if a.fn.adds && a.args[0].whole != nil {
+			n, ok, err := a.args[0].whole(s)
+			if err != nil {
+				return err
+			}
+			if ok {
+				t.n++
+				return t.sum(n)
+			}
+		}
+		v, err := a.args[0].eval(s)
+		if err != nil || v.IsNone() {
+			return err
+		}
+		t.n++
+		return t.take(v)
 	}
 	var err error
 	if t.room, err = evalInto(t.room[:0], a.args, s); err != nil {
@@ -43,7 +70,7 @@ func (t *tally) add(s *scope) error {
 		}
 	}
 	t.n++
-	if a.fn.step == nil {
+	if !a.fn.streams() {
 		row = detached(row)
 		t.rows = append(t.rows, row)
 		return s.rt.hold(row)
@@ -52,8 +79,38 @@ func (t *tally) add(s *scope) error {
 	if len(row) > 0 {
 		arg = row[0]
 	}
-	t.sofar, err = a.fn.step(a.oid, t.sofar, arg)
+	return t.take(arg)
+}
+
+// sum adds a whole number to a sum.
+func (t *tally) sum(n int64) (err error) {
+	if c := t.total + n; (c > t.total) == (n > 0) {
+		t.total = c
+		return nil
+	}
+	t.sofar, err = addTo(t.a.oid, t.sofar, value.Int(t.total))
+	t.total = n
 	return err
+}
+
+// take adds an argument to what there is.
+func (t *tally) take(arg value.Value) (err error) {
+	a := t.a
+	if a.fn.best == 0 {
+		t.sofar, err = a.fn.step(a.oid, t.sofar, arg)
+		return err
+	}
+	if pgtype.IsText(a.oid) && arg.Kind() == value.KindString { // kept in one room: each row may bring a better one
+		s := arg.Str()
+		if t.n == 1 || a.fn.best > 0 && s > string(t.text) || a.fn.best < 0 && s < string(t.text) {
+			t.text = append(t.text[:0], s...)
+		}
+		return nil
+	}
+	if t.sofar.IsNone() || order(a.oid, arg, t.sofar)*a.fn.best > 0 {
+		t.sofar = value.Detach(arg)
+	}
+	return nil
 }
 
 // detached is a copy of a row that lasts.
@@ -65,9 +122,17 @@ func detached(row []value.Value) []value.Value {
 	return out
 }
 
-func (t *tally) result() (value.Value, error) {
-	if t.a.fn.step == nil {
+func (t *tally) result() (v value.Value, err error) {
+	if !t.a.fn.streams() {
 		return t.a.fn.eval(t.a.oid, t.rows)
+	}
+	if t.a.fn.best != 0 && t.n > 0 && t.sofar.IsNone() {
+		return value.Str(string(t.text)), nil
+	}
+	if t.total != 0 || t.n > 0 && t.a.fn.adds && t.sofar.IsNone() {
+		if t.sofar, err = addTo(t.a.oid, t.sofar, value.Int(t.total)); err != nil {
+			return value.None, err
+		}
 	}
 	return t.a.fn.last(t.a.oid, t.sofar, t.n)
 }
@@ -168,12 +233,32 @@ func (r *coreRun) groupsOf(rt *runtime, outer *scope) (list []*group, err error)
 		index[""] = begin(nil)
 	}
 	streams := r.agg.streams()
+	whole := map[int64]*group{} // those of one key that is a whole number
+	var single func(*scope) (int64, bool, error)
+	if len(r.agg.groups) == 1 {
+		single = r.agg.groups[0].whole
+	}
 	var room []value.Value
 	var key []byte
-	err = r.input(rt, outer, func(s *scope) error {
+	groupOf := func(s *scope) (*group, error) {
+		if single != nil {
+			n, ok, err := single(s)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				g := whole[n]
+				if g == nil {
+					g = begin([]value.Value{value.Int(n)})
+					whole[n] = g
+					return g, rt.hold(g.keys)
+				}
+				return g, nil
+			}
+		}
 		var err error
 		if room, err = evalInto(room[:0], r.agg.groups, s); err != nil {
-			return err
+			return nil, err
 		}
 		key = key[:0]
 		for _, v := range room {
@@ -183,9 +268,14 @@ func (r *coreRun) groupsOf(rt *runtime, outer *scope) (list []*group, err error)
 		if g == nil {
 			g = begin(detached(room))
 			index[string(key)] = g
-			if err := rt.hold(g.keys); err != nil {
-				return err
-			}
+			return g, rt.hold(g.keys)
+		}
+		return g, nil
+	}
+	err = r.input(rt, outer, func(s *scope) error {
+		g, err := groupOf(s)
+		if err != nil {
+			return err
 		}
 		if !streams {
 			g.rows = append(g.rows, s)

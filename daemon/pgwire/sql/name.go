@@ -43,6 +43,7 @@ func (b *binder) colRef(x *colRef, ns *names) (*bound, error) {
 			}
 			return inner(s)
 		}
+		e.whole = nil
 		e.cols, e.outer, e.key = nil, true, keyed("^", itoa(depth), e.key)
 		return e, nil
 	}

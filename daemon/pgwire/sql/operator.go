@@ -57,10 +57,30 @@ func (b *binder) arithmetic(op string, l, r *bound) (*bound, error) {
 	if op == "^" {
 		oid = pgtype.Float8
 	}
-	return strict(oid, op, l, r, func(_ *scope, x, y value.Value) (value.Value, error) {
-		return calculate(op, oid, x,
-			y)
-	}), nil
+	out := strict(oid, op, l, r, func(_ *scope, x, y value.Value) (value.Value, error) {
+		return calculate(op, oid, x, y)
+	})
+	if l.whole != nil && r.whole != nil && pgtype.IsInt(oid) {
+		out.whole = wholeArithmetic(op, oid, l, r)
+	}
+	return out, nil
+}
+
+// wholeArithmetic is the whole of an operator.
+func wholeArithmetic(op string, oid pgtype.OID, l, r *bound) func(s *scope) (int64, bool, error) {
+	x, y, limits := l.whole, r.whole, rangeOf(oid)
+	return func(s *scope) (int64, bool, error) {
+		a, ok, err := x(s)
+		if err != nil || !ok {
+			return 0, false, err
+		}
+		c, ok, err := y(s)
+		if err != nil || !ok {
+			return 0, false, err
+		}
+		n, err := calculateWhole(op, oid, limits, a, c)
+		return n, err == nil, err
+	}
 }
 
 // calculate is the result of an operator on numbers of a type.
@@ -71,8 +91,22 @@ func calculate(op string, oid pgtype.OID, x, y value.Value) (value.Value, error)
 	case pgtype.Numeric:
 		return calculateDecimal(op, x, y)
 	}
-	a, c := x.Int(), y.Int()
-	var n int64
+	n, err := calculateWhole(op, oid, rangeOf(oid), x.Int(), y.Int())
+	if err != nil {
+		return value.None, err
+	}
+	return value.Int(n), nil
+}
+
+// rangeOf are the least and the greatest value of a type of whole numbers.
+func rangeOf(oid pgtype.OID) [2]int64 {
+	if limits, known := intRange[oid]; known {
+		return limits
+	}
+	return [2]int64{math.MinInt64, math.MaxInt64}
+}
+
+func calculateWhole(op string, oid pgtype.OID, limits [2]int64, a, c int64) (n int64, err error) {
 	ok := true
 	switch op {
 	case "+":
@@ -86,7 +120,7 @@ func calculate(op string, oid pgtype.OID, x, y value.Value) (value.Value, error)
 		ok = a == 0 || n/a == c && !(a == -1 && c == math.MinInt64)
 	case "/", "%":
 		if c == 0 {
-			return value.None, sqlstate.New(sqlstate.DivisionByZero, "division by zero")
+			return 0, sqlstate.New(sqlstate.DivisionByZero, "division by zero")
 		}
 		if c == -1 && a == math.MinInt64 {
 			ok = op == "%"
@@ -94,11 +128,10 @@ func calculate(op string, oid pgtype.OID, x, y value.Value) (value.Value, error)
 			n = a % c
 		}
 	}
-	limits, known := intRange[oid]
-	if !ok || known && (n < limits[0] || n > limits[1]) {
-		return value.None, outOfRange(oid)
+	if !ok || n < limits[0] || n > limits[1] {
+		return 0, outOfRange(oid)
 	}
-	return value.Int(n), nil
+	return n, nil
 }
 
 func calculateFloat(op string, a, c float64) (value.Value, error) {

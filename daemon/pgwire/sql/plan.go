@@ -123,8 +123,11 @@ func enough(err error) error {
 
 // bound is an expression that knows its type and its columns.
 type bound struct {
-	oid    pgtype.OID
-	eval   func(s *scope) (value.Value, error)
+	oid  pgtype.OID
+	eval func(s *scope) (value.Value, error)
+	// whole is eval for whole numbers that are made of columns and constants; nil: it is something else. ok is false
+	// where the value is none, so that eval must say what it is. Without values that are copied it takes half the time.
+	whole  func(s *scope) (n int64, ok bool, err error)
 	key    string       // the same for the same expression
 	cols   map[int]bool // of the row, nil: none
 	outer  bool         // it looks at rows around it

@@ -162,6 +162,10 @@ func (c *cursor) Fill(dst []kv.Pair) (n int) {
 	return n
 }
 
+// mostFetched is how many bytes of a value in an overlay are fetched ahead: values that were written at different times
+// lie all over the memory, and a reader of many would wait for each.
+const mostFetched = 256
+
 // run is Fill within one leaf, where only one source is left. It may give nothing, which is left to Next.
 func (c *cursor) run(dst []kv.Pair) (n int) {
 	switch {
@@ -173,7 +177,9 @@ func (c *cursor) run(dst []kv.Pair) (n int) {
 		dst[0] = kv.Pair{Key: s.Key(), Value: s.Value()}
 		n = 1 + s.Beyond(dst[1:])
 		for i := range dst[:n] {
-			dst[i].Value = wal.Unseal(dst[i].Value)
+			v := dst[i].Value
+			fetchAhead(&v[0], uint64(min(len(v), mostFetched)+63))
+			dst[i].Value = wal.Unseal(v)
 		}
 		if !s.Next() {
 			c.over = c.over[:0]
