@@ -29,6 +29,10 @@ func drive(t *testing.T, steps int, dir string, program ...string) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program[0], append(program[1:], host, port)...)
 	cmd.Dir = dir
+	if balanced { // both are of one server
+		cmd.Env = append(os.Environ(), "WITHOUT_STEPS=LISTEN and NOTIFY;cancel")
+		steps -= 2
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -120,5 +124,25 @@ COMMIT;
 	}
 	if got := psql(t, addr, "SET dialect = 'sql'; SELECT sum(n), count(*) FROM account", "-A", "-t", "-q"); got != "0|99" {
 		t.Errorf("the sum is %s", got)
+	}
+}
+
+// behindABalancer are the tests of clients that run behind a balancer in each run, too.
+const behindABalancer = "TestPsql|TestPsycopg|TestSQLAlchemy|TestNodePostgres|TestPostgresJS|TestJDBC|TestLibPQ|TestPgbench"
+
+// TestDriversBehindABalancer runs them against two servers on a cluster of stubs.
+func TestDriversBehindABalancer(t *testing.T) {
+	if balanced {
+		t.Skip("this is one of those runs")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run", "^("+behindABalancer+")$")
+	cmd.Env = append(os.Environ(), "NACRE_TEST_BALANCER=tcp")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	want := strings.Count(behindABalancer, "|") + 1
+	if n := strings.Count(string(out), "\n--- PASS: "); n != want {
+		t.Errorf("%d of %d tests passed:\n%s", n, want, out)
 	}
 }

@@ -41,8 +41,9 @@ func Listen(t testing.TB, mode string, servers ...string) *Balancer {
 	transport := &http.Transport{DisableCompression: true}
 	if mode == "http" {
 		take = b.sort
-		b.http = &http.Server{Handler: &httputil.ReverseProxy{Rewrite: b.rewrite, FlushInterval: -1, Transport: transport,
-			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}}
+		proxy := &httputil.ReverseProxy{Rewrite: b.rewrite, FlushInterval: -1, Transport: transport,
+			ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+		b.http = &http.Server{Handler: proxy}
 		b.work.Go(func() { _ = b.http.Serve(listenerOf{b}) }) // it ends with Close
 	}
 	b.work.Go(func() {

@@ -40,6 +40,7 @@ public class Jdbc {
 	}
 
 	static void step(String name, Step s, String... more) {
+		if ((";" + System.getenv("WITHOUT_STEPS") + ";").contains(";" + name + ";")) return;
 		try (Connection c = connect(more)) {
 			s.run(c);
 			System.out.println("ok   " + name);
@@ -90,7 +91,7 @@ public class Jdbc {
 		step("an updatable result set", Jdbc::updatable);
 		step("COPY in and out", Jdbc::copy);
 		step("LISTEN and NOTIFY", Jdbc::notifications);
-		step("cancel and timeout", Jdbc::cancel);
+		step("cancel", Jdbc::cancel);
 		step("the simple protocol", Jdbc::simple, "preferQueryMode", "simple");
 		System.exit(failed ? 1 : 0);
 	}
