@@ -92,6 +92,8 @@ var rowQueries = []string{
 	"SELECT id.{..3+collect}->knows->person AS c FROM person:0..3", "SELECT id, @.{2}->knows->person AS c FROM person:0..3",
 	"SELECT id, IF age > 3 { ->likes->person } ELSE { of.age } AS x, of.age.?.floor() AS y FROM person:0..20",
 	"SELECT (SELECT VALUE age FROM $parent->knows->person) AS k FROM person:0..20", "SELECT * FROM note LIMIT 20 FETCH of, also",
+	"SELECT * FROM mix FETCH x", "SELECT *, of.age AS age FROM note ORDER BY age, id FETCH of, of.gone",
+	"SELECT in, out FROM knows WHERE in.age = 3 LIMIT 40 FETCH in, out", "SELECT of, count() FROM note GROUP BY of ORDER BY of FETCH of",
 	"SELECT ->knows->person AS k, ->likes->person AS l, <-knows<-person AS m, <-likes<-person AS n, ->saw->city AS o FROM person:0..70",
 	"SELECT VALUE array::len(->knows->person->knows->person) FROM person:0..111", "SELECT id FROM person:0..20 ORDER BY id.age DESC",
 	"SELECT id, of.gone.age, of.id.gone, gone.of FROM note", "SELECT (SELECT of.age FROM note WHERE of = $parent.id) AS n FROM person:0..9",
@@ -358,6 +360,8 @@ func TestTripsOfRows(t *testing.T) {
 		{"SELECT of.age AS age, count() FROM note GROUP BY age", trips{reads: 3, beside: 1}},
 		{"SELECT id FROM note ORDER BY of.age LIMIT 3", trips{reads: 3, beside: 1}},
 		{"SELECT count(), x.z AS z FROM mix WHERE x.y > 3 GROUP BY z", trips{reads: 17, beside: 1}}, // no link at first
+		{"SELECT * FROM note FETCH of, also", trips{reads: 4, beside: 1}},
+		{"SELECT * FROM note WHERE open FETCH of", trips{reads: 3, beside: 1}},
 		{"SELECT id FROM note ORDER BY of.age", trips{reads: 4, beside: 1}},
 		{"SELECT VALUE out FROM likes WHERE in.age = 2 AND out.age = 3", trips{reads: 6, beside: 1}},
 		{"SELECT ->person AS p FROM knows:1..33", trips{reads: 34, beside: 31}},

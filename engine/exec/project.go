@@ -73,9 +73,7 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 			pf.spread = column.OfRecord(f.X)
 			pf.path = column.Of(f.X)
 		}
-		if id, ok := f.X.(*ast.Idiom); !ok || len(id.Parts) != 1 || !isField(id.Parts[0]) {
-			out.passes = false
-		}
+		out.passes = out.passes && plan.IsName(f.X)
 		out.fields = append(out.fields, pf)
 	}
 	out.alone = out.all && len(out.fields) == 1
@@ -93,11 +91,6 @@ func (p *projector) exprs() []ast.Expr {
 		xs[i] = p.fields[i].x
 	}
 	return xs
-}
-
-func isField(p ast.Part) bool {
-	_, ok := p.(*ast.PartField)
-	return ok
 }
 
 func SelfNaming(c *ast.Call) bool {

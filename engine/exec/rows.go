@@ -104,8 +104,11 @@ func (s *tableRows) open() error {
 		return errs.TableNotFound(s.name)
 	}
 	s.cur = g.Scan(s.tb, record.ScanOptions{Range: s.rng, Reverse: s.reverse, Version: s.version})
-	if s.filter != nil && s.version == 0 {
-		s.held = s.r.rowsAhead(s.walked, s.filter.x)
+	if s.filter == nil || s.version != 0 {
+		return nil
+	}
+	if paths := s.r.awaits(s.filter.x); len(paths) > 0 {
+		s.held = &record.RowsAhead{Pull: s.walked, Gate: s.r.nears, Paths: paths}
 	}
 	return nil
 }
@@ -494,42 +497,40 @@ func (s *limitRows) next(ctx context.Context) (value.Value, bool, error) {
 
 func (s *limitRows) close() { s.in.close() }
 
-// awaits are the paths in expressions, evaluated for each row, for which rows may be held: the store is elsewhere, and
-// the transaction writes nothing, so that no row is another one by the time it is asked for.
-func (r *Run) awaits(xs []ast.Expr) [][]ast.Part {
-	if !r.Tx.Prefetches() || r.Tx.Writable() || r.at != 0 {
+// far reports whether rows may be held, to read together what they lead to: the store is elsewhere, and the transaction
+// writes nothing, so that no row is another one by the time it is asked for.
+func (r *Run) far() bool { return r.Tx.Prefetches() && !r.Tx.Writable() && r.at == 0 }
+
+// awaits are the paths in expressions, evaluated for each row, for which rows may be held.
+func (r *Run) awaits(xs ...ast.Expr) [][]ast.Part {
+	if !r.far() {
 		return nil
 	}
 	return plan.Paths(xs)
 }
 
-// rowsAhead holds rows for expressions; nil where these follow no path.
-func (r *Run) rowsAhead(pull func(context.Context) (value.Value, bool, error), xs ...ast.Expr) *record.RowsAhead {
-	if paths := r.awaits(xs); len(paths) > 0 {
-		return &record.RowsAhead{Pull: pull, Gate: r.nears, Paths: paths}
-	}
-	return nil
-}
-
 // aheadRows is a RowsAhead between two operators.
 type aheadRows struct {
 	rows
-	held *record.RowsAhead
+	held record.RowsAhead
 }
 
 func (s *aheadRows) next(ctx context.Context) (value.Value, bool, error) { return s.held.Next(ctx) }
 
+func (r *Run) hold(in rows, paths [][]ast.Part) rows {
+	out := &aheadRows{rows: in, held: record.RowsAhead{Gate: r.nears, Paths: paths}}
+	out.held.Pull = func(ctx context.Context) (value.Value, bool, error) { return out.rows.next(ctx) } // or its clock
+	return out
+}
+
 // lookingAhead puts an aheadRows under an operator that evaluates expressions for each row. Rows that leave something
 // behind for the operator, such as the score of a search, are left alone.
 func (r *Run) lookingAhead(in rows, xs ...ast.Expr) rows {
-	if s, ok := in.(*valueRows); ok {
-		s.paths = append([][]ast.Part{nil}, r.awaits(xs)...) // nil: the records themselves
-	} else if standsAlone(in) {
-		out := &aheadRows{rows: in}
-		pull := func(ctx context.Context) (value.Value, bool, error) { return out.rows.next(ctx) }
-		if out.held = r.rowsAhead(pull, xs...); out.held != nil {
-			return out
-		}
+	paths := r.awaits(xs...)
+	if s, ok := in.(*valueRows); ok && len(paths) > 0 {
+		s.paths = append([][]ast.Part{nil}, paths...) // nil: the records themselves
+	} else if len(paths) > 0 && standsAlone(in) {
+		return r.hold(in, paths)
 	}
 	return in
 }

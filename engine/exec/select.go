@@ -388,6 +388,9 @@ func (r *Run) projected(ctx context.Context, env *Env, in rows, p *projector, s 
 func (r *Run) finish(ctx context.Context, in rows, s *ast.Select, fetch, omits [][]ast.Part) rows {
 	if len(fetch) > 0 {
 		links := &fetcher{r: r}
+		if r.far() {
+			in = r.hold(in, plan.Followed(fetch))
+		}
 		in = &mapRows{in: in, shows: func(context.Context) plan.Node {
 			return plan.Fetching(s.Fetch)
 		}, f: func(ctx context.Context, doc value.Value) (value.Value, error) {

@@ -40,7 +40,7 @@ func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns, xs ...a
 	if s.filter != nil {
 		xs = append(xs, s.filter.x)
 	}
-	if paths := r.awaits(xs); len(paths) > 0 {
+	if paths := r.awaits(xs...); len(paths) > 0 {
 		if away, err := s.leadAway(ctx, paths); away || err != nil {
 			return nil, err
 		}

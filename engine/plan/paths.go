@@ -57,3 +57,22 @@ func IsNames(x ast.Expr) bool {
 	_, ok = Names(id)
 	return ok
 }
+
+// IsName reports whether an expression is one name.
+func IsName(x ast.Expr) bool {
+	id, ok := x.(*ast.Idiom)
+	if !ok || len(id.Parts) != 1 {
+		return false
+	}
+	_, ok = id.Parts[0].(*ast.PartField)
+	return ok
+}
+
+// Followed are paths to the records behind the links that FETCH names.
+func Followed(fetch [][]ast.Part) [][]ast.Part {
+	out := make([][]ast.Part, len(fetch))
+	for i, path := range fetch {
+		out[i] = append(path[:len(path):len(path)], &ast.PartAll{})
+	}
+	return out
+}
