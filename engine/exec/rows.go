@@ -142,8 +142,8 @@ func (s *tableRows) skip(ctx context.Context, n int64) (int64, error) {
 // to read ahead causes no conflict.
 func (s *tableRows) share(ctx context.Context) {
 	workers := runtime.GOMAXPROCS(0)
-	if s.filter == nil || s.held != nil || s.filter.compiled.fast == nil || workers == 1 || s.r.Tx.Writable() ||
-		!s.cur.Plain() || s.r.Ex.PlanOff.Has(plan.ParallelScan) {
+	if s.filter == nil || s.held != nil || len(s.first) > 0 || s.filter.compiled.fast == nil || workers == 1 ||
+		s.r.Tx.Writable() || !s.cur.Plain() || s.r.Ex.PlanOff.Has(plan.ParallelScan) {
 		return
 	}
 	prog := &sift.Program{Set: s.r.compiler(ctx, s.filter.env)}
