@@ -116,8 +116,8 @@ func TestVectorsAgainstPlainFloats(t *testing.T) {
 		for name, want := range map[string]float64{"distance::hamming": float64(differ),
 			"similarity::pearson": cov / math.Sqrt(varA*varB),
 			"angle":               math.Acos(max(-1, min(1, dot/math.Sqrt(aa*bb))))} {
-			if name != "distance::hamming" && (n < 2 || isConstant(a) || isConstant(b)) {
-				continue // these are errors, or nearly
+			if name != "distance::hamming" && (n < 2 || isConstant(a) || isConstant(b) || aa*bb == 0) {
+				continue // these are errors, or nearly: the squares of very small numbers are 0
 			}
 			got := l.call("vector::"+name, va, vb)
 			x := float64(0)
