@@ -16,7 +16,7 @@ import (
 // The client package over gRPC does what it does over a WebSocket.
 func TestClientOverGRPC(t *testing.T) {
 	s := start(t)
-	told := make(chan client.Notification, 16)
+	told := make(chan client.Notification, 1000) // on a cluster many changes are made before one is told
 	open := func(endpoint string) *client.Client {
 		t.Helper()
 		c, err := client.Open(t.Context(), client.Options{Endpoint: endpoint, User: "root", Pass: "root", Namespace: "test",
