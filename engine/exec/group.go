@@ -140,9 +140,12 @@ func (g *groupRows) takeAll(ctx context.Context) (taken bool, err error) {
 		g.count(n)
 		return n > 0, err
 	}
-	xs := slices.Clone(g.by)
-	for i := range g.proj.Fields {
-		xs = append(xs, g.proj.Fields[i].X)
+	var xs []ast.Expr
+	if g.r.far() {
+		xs = slices.Clone(g.by)
+		for i := range g.proj.Fields {
+			xs = append(xs, g.proj.Fields[i].X)
+		}
 	}
 	walk, err := g.r.sift(ctx, g.in, g.env, g.columns, xs...)
 	if err != nil {

@@ -101,9 +101,9 @@ func (s *sortRows) fill(ctx context.Context) error {
 
 // takeAll reads the whole input.
 func (s *sortRows) takeAll(ctx context.Context) error {
-	xs := make([]ast.Expr, len(s.keys))
-	for i := range s.keys {
-		xs[i] = s.keys[i].through()
+	var xs []ast.Expr
+	for i := 0; s.r.far() && i < len(s.keys); i++ {
+		xs = append(xs, s.keys[i].through())
 	}
 	if s.keep >= 0 && s.ties == nil && !s.rand {
 		if walk, err := s.r.sift(ctx, s.in, s.env, s.columns, xs...); walk != nil || err != nil {

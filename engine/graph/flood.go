@@ -58,16 +58,18 @@ func (f *flood) expand() error {
 	var next []*reach
 	last := f.edge
 	f.dist++
-	var ahead hopsAhead
+	var ahead record.Ahead
 	for i, r := range last {
-		if n := ahead.due(x, len(last)-i); n > 0 {
+		if n := ahead.Due(x.g, len(last)-i); n > 0 {
 			nodes := make([]record.ID, n)
 			for j, near := range last[i : i+n] {
 				nodes[j] = near.el.packed
 			}
-			if err := x.aheadFrom(nodes, f.hop); err != nil {
+			most, err := x.aheadFrom(nodes, f.hop)
+			if err != nil {
 				return err
 			}
+			ahead.Read(n, most)
 		}
 		hops, err := x.hopsOf(f.hop, r.el)
 		if err != nil {

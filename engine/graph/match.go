@@ -414,15 +414,17 @@ func (o *edgeOp) run(m *match) error {
 		return err
 	}
 	was := m.cur
-	var ahead hopsAhead
+	var ahead record.Ahead
 	for i := range hops {
 		if err = x.r.Tick(x.ctx); err != nil {
 			break
 		}
-		if n := ahead.due(x, len(hops)-i); n > 0 {
-			if err = x.aheadOf(hops[i:i+n], o.next); err != nil {
+		if n := ahead.Due(x.g, len(hops)-i); n > 0 {
+			most, failed := x.aheadOf(hops[i:i+n], o.next)
+			if err = failed; err != nil {
 				break
 			}
+			ahead.Read(n, most)
 		}
 		if err = o.over(m, &hops[i]); err != nil {
 			break

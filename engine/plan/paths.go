@@ -61,11 +61,7 @@ func IsNames(x ast.Expr) bool {
 // IsName reports whether an expression is one name.
 func IsName(x ast.Expr) bool {
 	id, ok := x.(*ast.Idiom)
-	if !ok || len(id.Parts) != 1 {
-		return false
-	}
-	_, ok = id.Parts[0].(*ast.PartField)
-	return ok
+	return ok && len(id.Parts) == 1 && IsNames(id)
 }
 
 // Followed are paths to the records behind the links that FETCH names.

@@ -23,8 +23,17 @@ func (a *Ahead) Reach(g *Gate, next []value.Value) error {
 	}
 	next = next[:min(len(next), a.count)]
 	most, err := g.Prefetch(next)
-	a.reads(len(next), most)
+	a.Read(len(next), most)
 	return err
+}
+
+// Due is for lists of something else, in the place of Reach: it must be called at each element, with how many there are
+// from that one on. It gives how many to read ahead now, and Read follows; 0: the element was read, or that is no use.
+func (a *Ahead) Due(g *Gate, n int) int {
+	if a.passes() || n < 2 || g.At != 0 || !g.Tx.Prefetches() {
+		return 0
+	}
+	return min(n, a.count)
 }
 
 // passes reports whether the element that is reached was read. If not, count says how many to read.
@@ -39,8 +48,8 @@ func (a *Ahead) passes() bool {
 	return false
 }
 
-// reads notes that n elements are read, the one that is reached among them; most are good to ask for the next time.
-func (a *Ahead) reads(n, most int) { a.left, a.count = n-1, min(4*n, most) }
+// Read notes that n elements are read, the one that is reached among them; most are good to ask for the next time.
+func (a *Ahead) Read(n, most int) { a.left, a.count = n-1, min(4*n, most) }
 
 // Prefetch reads the records of those of links that are record ids, together. It gives how many are good to ask for the
 // next time. On a store that is here it does nothing.

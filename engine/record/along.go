@@ -29,7 +29,7 @@ func (a *Ahead) Follow(g *Gate, next []value.Value, paths ...[]ast.Part) error {
 		}
 		most = min(most, n)
 	}
-	a.reads(len(next), most)
+	a.Read(len(next), most)
 	return nil
 }
 
@@ -96,23 +96,24 @@ func (g *Gate) pass(stops []Stop, path []ast.Part) (found []Stop, next int, err 
 }
 
 // PrefetchIDs is Prefetch for the ids that links hold, as many as are read at once.
-func (g *Gate) PrefetchIDs(ids []ID) error {
-	keys := make([][]byte, 0, min(len(ids), mostRecords))
+func (g *Gate) PrefetchIDs(ids []ID) (next int, err error) {
+	keys, s := make([][]byte, 0, min(len(ids), mostRecords)), g.DB.Inner()
 	for _, id := range ids[:min(len(ids), mostRecords)] {
-		keys = append(keys, key.RecordOf(nil, g.DB.Inner().NS, g.DB.Inner().DB, id))
+		keys = append(keys, key.RecordOf(nil, s.NS, s.DB, id))
 	}
 	if len(keys) < 2 {
-		return nil
+		return mostRecords, nil
 	}
-	_, err := g.Tx.Prefetch(keys)
-	return err
+	return g.Tx.Prefetch(keys)
 }
 
 // PrefetchLinks begins EachLink over the edges of nodes in some directions and of some tables (none: all), as many as
-// are begun at once. It gives the first edges of each, and where they lead to.
-func (g *Gate) PrefetchLinks(nodes []ID, dirs []Direction, tables []string) (edges, ends []ID, err error) {
+// are begun at once. It gives the first edges of each, where they lead to, and how many nodes are good to ask for the
+// next time.
+func (g *Gate) PrefetchLinks(nodes []ID, dirs []Direction, tables []string) (edges, ends []ID, next int, err error) {
 	var ranges []kv.Range
 	var behind []int // where the nodes end in the keys of the ranges
+	s := g.DB.Inner()
 	if len(tables) == 0 {
 		tables = []string{""}
 	}
@@ -120,7 +121,7 @@ func (g *Gate) PrefetchLinks(nodes []ID, dirs []Direction, tables []string) (edg
 		table := uint32(0)
 		if name != "" {
 			if table, err = g.Cat.TableID(g.DB, name); err != nil {
-				return nil, nil, err
+				return nil, nil, 0, err
 			}
 			if table == 0 {
 				continue
@@ -128,7 +129,7 @@ func (g *Gate) PrefetchLinks(nodes []ID, dirs []Direction, tables []string) (edg
 		}
 		for _, dir := range dirs {
 			for _, id := range nodes {
-				from := key.EdgeDirectionOf(nil, g.DB.Inner().NS, g.DB.Inner().DB, id, dir)
+				from := key.EdgeDirectionOf(nil, s.NS, s.DB, id, dir)
 				behind = append(behind, len(from)-1)
 				if table != 0 {
 					from = binary.BigEndian.AppendUint32(from, table)
@@ -137,14 +138,15 @@ func (g *Gate) PrefetchLinks(nodes []ID, dirs []Direction, tables []string) (edg
 			}
 		}
 	}
-	ranges = ranges[:min(len(ranges), mostRanges)]
-	if len(ranges) == 0 {
-		return nil, nil, nil
+	all := len(ranges)
+	if all == 0 {
+		return nil, nil, mostRecords, nil
 	}
-	first, _, err := g.Tx.PrefetchRanges(ranges)
+	first, next, err := g.Tx.PrefetchRanges(ranges[:min(all, mostRanges)])
 	if err != nil {
-		return nil, nil, fmt.Errorf("read edges: %w", err)
+		return nil, nil, 0, fmt.Errorf("read edges: %w", err)
 	}
+	next = max(1, next*len(nodes)/all)
 	for i, pairs := range first {
 		for _, p := range pairs {
 			_, edge, err := key.EdgeIDAfter(p.Key, behind[i])
@@ -153,7 +155,7 @@ func (g *Gate) PrefetchLinks(nodes []ID, dirs []Direction, tables []string) (edg
 			}
 		}
 	}
-	return edges, ends, nil
+	return edges, ends, next, nil
 }
 
 // records reads the records of stops that are links, as many as are read at once.

@@ -29,7 +29,7 @@ func (a *Ahead) Step(g *Gate, step *ast.Graph, next []Stop) error {
 	if most == 0 {
 		most = mostRecords
 	}
-	a.reads(len(next), most)
+	a.Read(len(next), most)
 	return err
 }
 
@@ -347,6 +347,6 @@ func (a *hopsAhead) pass(g *Gate, w *edgeWalk, n int) error {
 		return nil
 	}
 	most, err := g.Tx.Prefetch(keys)
-	a.reads(len(keys), most)
+	a.Read(len(keys), most)
 	return err
 }

@@ -136,6 +136,17 @@ func TestCollectTurn(t *testing.T) {
 	}
 }
 
+// TestSafePointWithoutEtcd: clients that hear of no safe point read nothing, so that of the stores will do.
+func TestSafePointWithoutEtcd(t *testing.T) {
+	c, open := cluster(t)
+	st := open(tikv.Options{GC: -1})
+	want := fmt.Sprint(ago(3 * time.Hour))
+	c.Order(t, "/safepoint", "ts", want)
+	if got, err := st.SafePointWithoutEtcd(); got != want || err != nil {
+		t.Errorf("got %s, want %s; %v", got, want, err)
+	}
+}
+
 // TestCollectOff: gc=off leaves the safe point where others move it to.
 func TestCollectOff(t *testing.T) {
 	c, open := cluster(t)

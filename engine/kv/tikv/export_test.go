@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
+	"github.com/tikv/client-go/v2/config"
 	"github.com/tikv/client-go/v2/tikvrpc"
 	"github.com/tikv/client-go/v2/txnkv/transaction"
 
@@ -78,4 +79,15 @@ func (s *Store) send(ctx context.Context, k []byte, req *tikvrpc.Request) (any, 
 		return s.send(ctx, k, req)
 	}
 	return answer, err
+}
+
+// SafePointWithoutEtcd is the safe point that clients are told while no etcd answers.
+func (s *Store) SafePointWithoutEtcd() (string, error) {
+	dead, err := openEtcd([]string{"127.0.0.1:1"}, config.Security{})
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = dead.Close() }()
+	p := &safePoint{driver: s.safe.driver, etcd: dead, ctx: s.ctx, wait: s.opt.Timeout}
+	return p.Get("")
 }
