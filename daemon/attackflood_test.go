@@ -332,8 +332,9 @@ func TestDefaultBodyCaps(t *testing.T) {
 // Clients that stop halfway, or send and do not read, are disconnected; other clients do not notice.
 func TestSlowClients(t *testing.T) {
 	s := start(t, func(c *config.Config) {
-		c.Limits.HeaderTimeout, c.Limits.BodyWindow = 200*time.Millisecond, 200*time.Millisecond
-		c.Limits.SendTimeout, c.Limits.WebSocketPing = 200*time.Millisecond, 100*time.Millisecond
+		// So long that a busy machine, which may keep a ready client waiting for some 200 ms, is not a slow client.
+		c.Limits.HeaderTimeout, c.Limits.BodyWindow = 2*time.Second, 2*time.Second
+		c.Limits.SendTimeout, c.Limits.WebSocketPing = 2*time.Second, 100*time.Millisecond
 		c.Limits.WebSocketQueue = 64 << 10
 	})
 	setup(t, s, "CREATE big SET x = string::repeat('x', 900000)")
