@@ -26,7 +26,8 @@ type epochs struct {
 	value  []byte     // the epoch there; nil: none yet
 	recent []uint32   // databases, the last one used first
 
-	shown map[string][]byte // what ahead has read last of the versions, and of who watches; nil values: nothing
+	shown    map[string][]byte // what ahead has read last of the versions, and of who watches; nil values: nothing
+	presumed []kv.Pair         // shown and the epoch; nil: not made yet. It does not change
 }
 
 func epochKey() []byte { return key.Meta(nil, "epoch") }
@@ -74,7 +75,10 @@ func (c *Cache) advance(at kv.Version, raw []byte) {
 		c.changes.Add(1)
 		c.settings.Add(1)
 	}
-	e.known, e.at, e.value = true, at, bytes.Clone(raw)
+	e.known, e.at = true, at
+	if e.presumed == nil || !bytes.Equal(e.value, raw) {
+		e.value, e.presumed = bytes.Clone(raw), nil
+	}
 }
 
 // Presumed are the versions and the epoch that were seen last. A transaction on a store elsewhere can go by them,
@@ -87,11 +91,14 @@ func (c *Cache) Presumed(identity bool) []kv.Pair {
 	if _, ok := e.shown[string(versionKey(nil, 0))]; !ok || identity && !e.known {
 		return nil
 	}
-	pairs := make([]kv.Pair, 0, len(e.shown)+1)
-	for k, v := range e.shown {
-		pairs = append(pairs, kv.Pair{Key: []byte(k), Value: v})
+	if e.presumed == nil {
+		e.presumed = make([]kv.Pair, 0, len(e.shown)+1)
+		for k, v := range e.shown {
+			e.presumed = append(e.presumed, kv.Pair{Key: []byte(k), Value: v})
+		}
+		e.presumed = append(e.presumed, kv.Pair{Key: epochKey(), Value: e.value})
 	}
-	return append(pairs, kv.Pair{Key: epochKey(), Value: e.value})
+	return e.presumed
 }
 
 // RelyOnEpoch makes a transaction that goes by Presumed depend on the epoch.
@@ -117,7 +124,7 @@ func (c *Cache) ahead(tx *txn.Tx, more ...[]byte) error {
 	}
 	c.epochs.mu.Lock()
 	defer c.epochs.mu.Unlock()
-	c.epochs.shown = make(map[string][]byte, len(keys))
+	c.epochs.shown, c.epochs.presumed = make(map[string][]byte, len(keys)), nil
 	for _, k := range keys[len(more):] {
 		if v, there, known := tx.AtHand(k); there {
 			c.epochs.shown[string(k)] = append([]byte{}, v...)

@@ -140,7 +140,7 @@ type Prefetcher interface {
 // Presumer is a Store elsewhere, whose snapshots can go by what earlier ones have shown, and ask later.
 type Presumer interface {
 	// Presume begins a snapshot, a Presuming, whose Get answers pairs without a request; a nil value stands for no
-	// key. Its next request asks with it whether those that Get has answered are so. If not, everything fails with
+	// key. The pairs must not change from then on. Its next request asks with it whether those that Get has answered are so. If not, everything fails with
 	// ErrMoved from then on. A Commit that comes before validates them, as if they had been read, and is ErrConflict.
 	// The state that it reads is that of a moment between the call and its first request. Errors: those of Begin.
 	Presume(ctx context.Context, pairs []Pair) (Snapshot, error)
@@ -149,7 +149,7 @@ type Presumer interface {
 // Presuming is a Snapshot of a Presumer, also of its Begin.
 type Presuming interface {
 	Prefetcher
-	// AtHand gives what Prefetch has read, as long as Get was not asked for it; known: it has.
+	// AtHand gives what Prefetch has read, as long as it is kept; known: it has.
 	AtHand(key []byte) (value []byte, there, known bool)
 	// Settle asks now, if nothing has asked yet. Errors: ErrMoved, those of Get.
 	Settle() error

@@ -150,6 +150,15 @@ func testDeltaOnValue(t *testing.T, st kv.Store) {
 	_, err := st.Commit(ctx, &kv.Batch{Writes: Writes("a", "1"), Deltas: []kv.Delta{{Key: []byte("n"), Add: 1}}})
 	wantErr(t, "add to a text", err, kv.ErrCounter)
 	want(t, "state", All(t, st), "n=text")
+	add := &kv.Batch{Deltas: []kv.Delta{{Key: []byte("n"), Add: 1}}}
+	for _, b := range []*kv.Batch{{Writes: []kv.Write{{Key: []byte("n")}}}, add} {
+		if _, err := st.Commit(ctx, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	Put(t, st, "n", "text")
+	_, err = st.Commit(ctx, add)
+	wantErr(t, "add to what was a counter", err, kv.ErrCounter)
 }
 
 func testKeySize(t *testing.T, st kv.Store) {

@@ -241,6 +241,9 @@ func (a *attempt) run(ctx context.Context) (uint64, error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*s.opt.Timeout)
 	defer cancel()
 	err = tx.Commit(bounded)
+	for key := range a.cleared {
+		s.folder.forget(key)
+	}
 	a.mu.Lock()
 	valid, reason := a.valid, a.err
 	a.mu.Unlock()
@@ -338,7 +341,7 @@ func (a *attempt) clearCounter(ctx context.Context, tx *transaction.KVTxn, key, 
 	if a.cleared == nil {
 		a.cleared = map[string]int{}
 	}
-	a.cleared[string(base)] = n
+	a.cleared[string(key)] = n
 	return nil
 }
 

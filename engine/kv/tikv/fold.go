@@ -60,6 +60,21 @@ func (f *folder) added(deltas []kv.Delta) {
 	}
 }
 
+// knows reports whether a commit of this process has added to key before, and found a counter there.
+func (f *folder) knows(key []byte) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.parts[string(key)]
+	return ok
+}
+
+// forget forgets that something was added to a counter: it was overwritten.
+func (f *folder) forget(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.parts, key)
+}
+
 // seen notes that a read has met a counter of so many parts.
 func (f *folder) seen(key []byte, parts int) {
 	if parts < foldParts {

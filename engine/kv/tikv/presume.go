@@ -1,6 +1,9 @@
 package tikv
 
 import (
+	"bytes"
+	"slices"
+
 	"golang.org/x/sync/errgroup"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -8,41 +11,44 @@ import (
 
 // belief is what a snapshot goes by until it has asked. The zero value is none.
 type belief struct {
-	pairs map[string]answer
-	used  [][]byte // the keys of pairs that Get has answered
-	moved bool     // one of them is not so
+	pairs []kv.Pair // a few; they belong to others as well
+	used  []int     // those that Get has answered
+	moved bool      // one of them is not so
 }
 
 // answer gives what a key is taken to hold.
 func (b *belief) answer(key []byte) (answer, bool) {
-	a, ok := b.pairs[string(key)]
-	if !ok {
-		return a, false
+	i := slices.IndexFunc(b.pairs, func(p kv.Pair) bool { return bytes.Equal(p.Key, key) })
+	if i < 0 {
+		return answer{}, false
 	}
-	for _, k := range b.used {
-		if string(k) == string(key) {
-			return a, true
-		}
+	if !slices.Contains(b.used, i) {
+		b.used = append(b.used, i)
 	}
-	b.used = append(b.used, append([]byte(nil), key...))
-	return a, true
+	return answer{b.pairs[i].Value, b.pairs[i].Value != nil}, true
 }
 
 // asked are the keys that the next request has to ask for. What no Get has asked for until then is dropped.
-func (b *belief) asked() [][]byte { return append([][]byte(nil), b.used...) }
+func (b *belief) asked() [][]byte {
+	if len(b.used) == 0 {
+		return nil
+	}
+	keys := make([][]byte, len(b.used), len(b.used)+1)
+	for n, i := range b.used {
+		keys[n] = b.pairs[i].Key
+	}
+	return keys
+}
 
 // AtHand implements kv.Presuming.
 func (sn *snapshot) AtHand(key []byte) (value []byte, there, known bool) {
-	a, known := sn.ahead[string(key)]
+	a, known := sn.hand.look(key)
 	return a.value, a.there, known
 }
 
 // presume makes a snapshot go by pairs.
 func (sn *snapshot) presume(pairs []kv.Pair) {
-	sn.belief = belief{pairs: make(map[string]answer, len(pairs))}
-	for _, p := range pairs {
-		sn.belief.pairs[string(p.Key)] = answer{p.Value, p.Value != nil}
-	}
+	sn.belief = belief{pairs: pairs, used: make([]int, 0, 4)} // so many as a statement needs
 }
 
 // Settle implements kv.Presuming.
@@ -66,8 +72,7 @@ func (sn *snapshot) beside(request func() error) error {
 	if err := sn.asks(); err != nil {
 		return err
 	}
-	presumed := sn.belief.asked()
-	if len(presumed) == 0 {
+	if len(sn.belief.used) == 0 {
 		sn.belief = belief{} // nothing has come of it
 		return request()
 	}
@@ -82,12 +87,13 @@ func (sn *snapshot) beside(request func() error) error {
 }
 
 // compare looks whether what was presumed of keys is what Prefetch has read, and ends the presumption.
-func (sn *snapshot) compare(presumed [][]byte) error {
+func (sn *snapshot) compare() error {
 	was := sn.belief
 	sn.belief = belief{moved: was.moved}
-	for _, k := range presumed {
-		a, read := sn.ahead[string(k)] // not where it is damaged
-		if b := was.pairs[string(k)]; !read || digest(a.value, a.there) != digest(b.value, b.there) {
+	for _, i := range was.used {
+		p := was.pairs[i]
+		a, read := sn.hand.look(p.Key) // not where it is damaged
+		if !read || a.there != (p.Value != nil) || !bytes.Equal(a.value, p.Value) {
 			sn.belief.moved = true
 		}
 	}

@@ -25,7 +25,8 @@ type reader struct {
 	store  *Store
 	at     uint64
 	helper *txnsnapshot.ClientHelper
-	sweep  *txnsnapshot.ClientHelper // with what helper knows; ends all locks of a transaction in a region at once
+
+	through, committed util.TSSet // the start timestamps of those whose locks are no obstacle: to pass by, and to read
 
 	validating bool // what it reads is counted as that
 }
@@ -33,10 +34,12 @@ type reader struct {
 // reader gives one at a timestamp. Locks of the transactions that started at own are looked through: what they
 // replace is read.
 func (s *Store) reader(at uint64, own ...uint64) *reader {
-	var through, committed util.TSSet
-	through.Put(own...)
-	return &reader{store: s, at: at, helper: txnsnapshot.NewClientHelper(s.client, &through, &committed, true),
-		sweep: txnsnapshot.NewClientHelper(s.client, &through, &committed, false)}
+	r := &reader{store: s, at: at}
+	if len(own) > 0 {
+		r.through.Put(own...)
+	}
+	r.helper = txnsnapshot.NewClientHelper(s.client, &r.through, &r.committed, true)
+	return r
 }
 
 // lockWait is the longest pause before a read looks again at a lock of somebody else.
@@ -78,8 +81,8 @@ func (r *reader) clear(bo *client.Backoffer, errs ...*kvrpcpb.KeyError) error {
 		locks = append(locks, l)
 	}
 	helper := r.helper
-	if len(locks) > 1 { // a process that was killed may have left thousands of them behind
-		helper = r.sweep
+	if len(locks) > 1 { // a process that was killed may have left thousands of them behind: all of a transaction at once
+		helper = txnsnapshot.NewClientHelper(r.store.client, &r.through, &r.committed, false)
 	}
 	wait, err := helper.ResolveLocks(bo, r.at, locks)
 	if err != nil || wait <= 0 {
@@ -151,6 +154,18 @@ func (r *reader) getRound(bo *client.Backoffer, keys [][]byte, found func(k, sto
 	parts, _, err := r.store.client.GetRegionCache().GroupKeysByRegion(bo, keys, nil)
 	if err != nil {
 		return nil, err
+	}
+	if len(parts) == 1 && len(keys) <= keysPerRequest { // as nearly always: nothing goes through another goroutine
+		for region := range parts {
+			pairs, left, err := r.getPart(bo, region, keys)
+			if err != nil {
+				return nil, err
+			}
+			for _, kv := range pairs {
+				found(kv.Key, kv.Value)
+			}
+			return left, nil
+		}
 	}
 	type part struct {
 		region client.RegionVerID

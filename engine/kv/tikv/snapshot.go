@@ -14,36 +14,17 @@ import (
 
 // snapshot implements kv.Snapshot.
 type snapshot struct {
-	reader     *reader
-	began      time.Time
-	once       sync.Once
-	seen       map[string]uint64 // the digests of what Get gave, by key; see digest
-	ahead      map[string]answer // what Prefetch has read and Get was not asked for, by key
-	aheadBytes int               // about what ahead takes
-	given      map[string]answer // what of it Get has given last
-	givenBytes int               // about what given takes
-	begun      begun             // scans that PrefetchRanges has begun
-	belief     belief            // see Presume
-	early      bool              // see early.go
-	quiet      bool              // it has made no request yet
-	used       bool              // a commit has taken its timestamp as its own; guarded by Store.mu
+	reader *reader
+	began  time.Time
+	once   sync.Once
+	seen   map[string]uint64 // the digests of what Get gave, by key; see digest
+	hand   atHand            // what Prefetch has read
+	begun  begun             // scans that PrefetchRanges has begun
+	belief belief            // see Presume
+	early  bool              // see early.go
+	quiet  bool              // it has made no request yet
+	used   bool              // a commit has taken its timestamp as its own; guarded by Store.mu
 }
-
-// answer is what Get gives.
-type answer struct {
-	value []byte
-	there bool
-}
-
-// How much of what Prefetch has read is kept for Get: beyond it all of it is forgotten.
-const (
-	maxAhead      = 1024
-	maxAheadBytes = 2 * batchBytes
-)
-
-// maxGivenBytes bounds what is kept of what Get has given: a path often asks for a record twice, one time after the
-// other. It is little, for a transaction may lie idle.
-const maxGivenBytes = 64 << 10
 
 // maxSeen is how many answers a snapshot remembers. Beyond it a validation reads them again.
 const maxSeen = 4096
@@ -93,17 +74,17 @@ func (sn *snapshot) Get(key []byte) ([]byte, bool, error) {
 }
 
 func (sn *snapshot) get(key []byte) ([]byte, bool, error) {
-	if a, ok := sn.take(key); ok {
+	if a, ok := sn.hand.take(key); ok {
 		return a.value, a.there, nil
 	}
 	if a, ok := sn.belief.answer(key); ok {
 		return a.value, a.there, nil
 	}
-	if asked := sn.belief.asked(); len(asked) > 0 && !sn.reader.store.opt.Counter(key) {
+	if len(sn.belief.used) > 0 && !sn.reader.store.opt.Counter(key) {
 		if _, err := sn.Prefetch([][]byte{key}); err != nil {
 			return nil, false, err
 		}
-		if a, ok := sn.take(key); ok {
+		if a, ok := sn.hand.take(key); ok {
 			return a.value, a.there, nil
 		}
 	}
@@ -116,59 +97,21 @@ func (sn *snapshot) get(key []byte) ([]byte, bool, error) {
 	return v, there, err
 }
 
-// take gives what Prefetch has read of a key, and forgets it soon.
-func (sn *snapshot) take(key []byte) (answer, bool) {
-	a, ok := sn.ahead[string(key)]
-	if !ok {
-		a, ok = sn.given[string(key)]
-		return a, ok
-	}
-	delete(sn.ahead, string(key))
-	sn.aheadBytes -= len(a.value)
-	n := givenCost + len(key) + len(a.value)
-	if sn.given == nil || sn.givenBytes+n > maxGivenBytes {
-		sn.given, sn.givenBytes = map[string]answer{}, 0
-	}
-	if n <= maxGivenBytes {
-		sn.given[string(key)] = a
-		sn.givenBytes += n
-	}
-	return a, true
-}
-
-// givenCost is about what an answer that is kept takes beside its bytes.
-const givenCost = 96
-
 // Prefetch implements kv.Prefetcher. Counters are left to Get, and so is what is damaged.
 func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 	s := sn.reader.store
-	names := make(map[string]string, len(keys)) // by their keys in the cluster
+	keys = append(sn.belief.asked(), keys...)
+	sn.hand.room(len(keys))
 	asked := make([][]byte, 0, len(keys))
-	presumed := sn.belief.asked()
-	keys = append(presumed, keys...)
-	if sn.ahead == nil || len(sn.ahead)+len(keys) > maxAhead || sn.aheadBytes > maxAheadBytes {
-		sn.ahead, sn.aheadBytes = make(map[string]answer, len(keys)), 0
-	}
-	for _, key := range keys {
-		if _, there := sn.ahead[string(key)]; there {
-			continue
-		}
-		if a, there := sn.given[string(key)]; there { // it is asked for again
-			delete(sn.given, string(key))
-			sn.givenBytes -= givenCost + len(key) + len(a.value)
-			sn.ahead[string(key)] = a
-			sn.aheadBytes += len(a.value)
-			continue
-		}
-		if len(key) > 0 && !s.opt.Counter(key) {
-			k := s.space.base(key)
-			asked = append(asked, k)
-			names[string(k)] = string(key)
-			sn.ahead[string(key)] = answer{}
+	answers := make([]held, len(keys))
+	for i, key := range keys {
+		if len(key) > 0 && !sn.hand.again(key) && !s.opt.Counter(key) {
+			asked = append(asked, s.space.base(key))
+			sn.hand.expect(key, &answers[i])
 		}
 	}
 	if len(asked) == 0 {
-		return keysPerRequest, sn.compare(presumed)
+		return keysPerRequest, sn.compare()
 	}
 	if err := sn.asks(); err != nil {
 		return 0, err
@@ -176,19 +119,21 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 	bytes := 1
 	err = sn.reader.getAll(s.ctx, asked, func(k, stored []byte) {
 		bytes += len(stored)
-		v, err := unseal(k, stored)
-		if err != nil {
-			delete(sn.ahead, names[string(k)])
+		key, _, wrong := s.space.decode(k)
+		if wrong != nil { // it is nothing that was asked for
 			return
 		}
-		sn.ahead[names[string(k)]] = answer{v, true}
+		if v, wrong := unseal(k, stored); wrong == nil {
+			sn.hand.found(key, v)
+		} else {
+			sn.hand.drop(key)
+		}
 	})
-	sn.aheadBytes += bytes
 	if err != nil {
-		sn.ahead = nil
+		sn.hand = atHand{}
 		return 0, err
 	}
-	if err := sn.compare(presumed); err != nil {
+	if err := sn.compare(); err != nil {
 		return 0, err
 	}
 	return max(1, min(keysPerRequest, len(asked)*batchBytes/bytes)), nil

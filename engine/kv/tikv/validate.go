@@ -19,15 +19,16 @@ func (a *attempt) validate(ctx context.Context, ts uint64) error {
 	if err := a.checkAge(ctx); err != nil {
 		return err
 	}
-	now := s.reader(ts)
-	if a.start != 0 {
-		now = s.reader(ts, a.start)
+	own := []uint64{a.start}
+	if a.start == 0 {
+		own = nil
 	}
-	then := s.reader(uint64(b.Snapshot))
+	now, then := s.reader(ts, own...), s.reader(uint64(b.Snapshot))
 	now.validating, then.validating = true, true
 	looks := a.lookAtKeys(now, then)
-	for base, n := range a.cleared {
-		looks = append(looks, func(ctx context.Context) error { return onlyDeltas(ctx, now, []byte(base), n) })
+	for key, n := range a.cleared {
+		base := s.space.base([]byte(key))
+		looks = append(looks, func(ctx context.Context) error { return onlyDeltas(ctx, now, base, n) })
 	}
 	if s.opt.Isolation == kv.Serializable {
 		for _, r := range b.Reads.Ranges {
@@ -63,7 +64,7 @@ type look func(ctx context.Context) error
 // read again: only a batch that goes alone may have read more.
 func (a *attempt) lookAtKeys(now, then *reader) (looks []look) {
 	s := a.store
-	check := sameKeys{now: now, then: then, want: map[string]uint64{}, counters: map[string][]byte{}}
+	check := sameKeys{now: now, then: then}
 	for _, p := range a.parts {
 		for _, key := range p.batch.Reads.Keys {
 			switch seen, ok := p.seen(key); {
@@ -79,15 +80,17 @@ func (a *attempt) lookAtKeys(now, then *reader) (looks []look) {
 		if p.snap == nil {
 			continue
 		}
-		for _, key := range p.snap.belief.used { // what it goes by and has not asked for counts as read
-			b := p.snap.belief.pairs[string(key)]
-			check.expect(s.space.base(key), digest(b.value, b.there))
+		for _, i := range p.snap.belief.used { // what it goes by and has not asked for counts as read
+			of := p.snap.belief.pairs[i]
+			check.expect(s.space.base(of.Key), digest(of.Value, of.Value != nil))
 		}
 	}
 	for _, d := range a.batch.Deltas {
-		check.counters[string(s.space.base(d.Key))] = d.Key
+		if !s.folder.knows(d.Key) {
+			check.keys = append(check.keys, expected{k: s.space.base(d.Key), counter: d.Key})
+		}
 	}
-	if len(check.want)+len(check.unseen)+len(check.counters) > 0 {
+	if len(check.keys)+len(check.unseen) > 0 {
 		looks = append(looks, check.run)
 	}
 	return looks
@@ -108,8 +111,8 @@ func (p part) reads(f func(key []byte)) {
 		f(k)
 	}
 	if p.snap != nil {
-		for _, k := range p.snap.belief.used {
-			f(k)
+		for _, i := range p.snap.belief.used {
+			f(p.snap.belief.pairs[i].Key)
 		}
 	}
 }
@@ -125,17 +128,28 @@ func (a *attempt) writes(key []byte) bool {
 // sameKeys compares keys of the cluster.
 type sameKeys struct {
 	now, then *reader
-	want      map[string]uint64 // digests
-	unseen    [][]byte          // keys whose digests then has to tell
-	counters  map[string][]byte // keys that only have to be counters, or absent, and their names
-	differ    bool              // different values of one key were read, or gone by
+	keys      []expected
+	unseen    [][]byte // keys whose digests then has to tell
+}
+
+// expected is what a key must have.
+type expected struct {
+	k       []byte
+	want    uint64 // the digest
+	counter []byte // nil, or the name of a key that only has to be a counter, or absent
+	have    uint64
 }
 
 // expect notes that a key must have a digest.
-func (c *sameKeys) expect(k []byte, d uint64) {
-	was, ok := c.want[string(k)]
-	c.differ = c.differ || ok && was != d
-	c.want[string(k)] = d
+func (c *sameKeys) expect(k []byte, d uint64) { c.keys = append(c.keys, expected{k: k, want: d}) }
+
+// find gives what is expected of a key.
+func (c *sameKeys) find(k []byte) *expected {
+	i, ok := slices.BinarySearchFunc(c.keys, k, func(e expected, k []byte) int { return bytes.Compare(e.k, k) })
+	if !ok {
+		return nil
+	}
+	return &c.keys[i]
 }
 
 // run reads the keys and compares. Errors: errChanged, kv.ErrCounter, those of reads.
@@ -143,57 +157,69 @@ func (c *sameKeys) run(ctx context.Context) error {
 	if err := c.ask(ctx); err != nil {
 		return err
 	}
-	keys := make([][]byte, 0, len(c.want)+len(c.counters))
-	for k := range c.want {
-		keys = append(keys, []byte(k))
+	if err := c.order(); err != nil {
+		return err
 	}
-	for k := range c.counters {
-		keys = append(keys, []byte(k))
+	keys := make([][]byte, len(c.keys))
+	for i := range c.keys {
+		keys[i] = c.keys[i].k
 	}
-	have := make(map[string]uint64, len(c.want))
 	var bad error
 	err := c.now.getAll(ctx, keys, func(k, stored []byte) {
 		v, err := unseal(k, stored)
-		if of, ok := c.counters[string(k)]; ok && err == nil {
-			if _, ok := kv.Counter(v); !ok {
-				err = fmt.Errorf("add to key %x: %w", of, kv.ErrCounter)
+		if e := c.find(k); e != nil {
+			if _, ok := kv.Counter(v); e.counter != nil && err == nil && !ok {
+				err = fmt.Errorf("add to key %x: %w", e.counter, kv.ErrCounter)
 			}
+			e.have = digest(v, true)
 		}
-		if have[string(k)] = digest(v, true); err != nil {
+		if err != nil {
 			bad = err
 		}
 	})
 	if err = errors.Join(err, bad); err != nil {
 		return err
 	}
-	for k, d := range c.want {
-		if have[k] != d {
+	for i := range c.keys {
+		if e := &c.keys[i]; e.counter == nil && e.have != e.want {
 			return errChanged
 		}
 	}
 	return nil
 }
 
-// ask looks up what the snapshot gave for the unseen keys.
-func (c *sameKeys) ask(ctx context.Context) error {
-	if len(c.unseen) > 0 {
-		was := map[string]uint64{}
-		var bad error
-		err := c.then.getAll(ctx, c.unseen, func(k, stored []byte) {
-			v, err := unseal(k, stored)
-			if was[string(k)] = digest(v, true); err != nil {
-				bad = err
-			}
-		})
-		if err = errors.Join(err, bad); err != nil {
-			return err
-		}
-		for _, k := range c.unseen {
-			c.expect(k, was[string(k)])
+// order sorts the keys, and puts together what is expected of one. Errors: errChanged where different values of it were
+// read, or gone by.
+func (c *sameKeys) order() error {
+	slices.SortFunc(c.keys, func(a, b expected) int { return bytes.Compare(a.k, b.k) })
+	for i := 1; i < len(c.keys); i++ {
+		a, b := &c.keys[i-1], &c.keys[i]
+		if bytes.Equal(a.k, b.k) && a.want != b.want && a.counter == nil && b.counter == nil {
+			return errChanged
 		}
 	}
-	if c.differ {
-		return errChanged
+	c.keys = slices.CompactFunc(c.keys, func(a, b expected) bool { return bytes.Equal(a.k, b.k) })
+	return nil
+}
+
+// ask looks up what the snapshot gave for the unseen keys.
+func (c *sameKeys) ask(ctx context.Context) error {
+	if len(c.unseen) == 0 {
+		return nil
+	}
+	was := map[string]uint64{}
+	var bad error
+	err := c.then.getAll(ctx, c.unseen, func(k, stored []byte) {
+		v, err := unseal(k, stored)
+		if was[string(k)] = digest(v, true); err != nil {
+			bad = err
+		}
+	})
+	if err = errors.Join(err, bad); err != nil {
+		return err
+	}
+	for _, k := range c.unseen {
+		c.expect(k, was[string(k)])
 	}
 	return nil
 }
