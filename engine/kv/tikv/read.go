@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/pingcap/kvproto/pkg/kvrpcpb"
@@ -101,7 +102,7 @@ func (r *reader) end(ctx context.Context, err error) error {
 
 // get gives what is stored at k, or nil.
 func (r *reader) get(ctx context.Context, k []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.store.opt.Timeout)
+	ctx, cancel := r.store.limited(ctx)
 	defer cancel()
 	v, err := r.tryGet(r.store.patience(ctx), k)
 	return v, r.end(ctx, err)
@@ -139,7 +140,7 @@ const (
 
 // getAll calls found for each of keys that is there, in no order, one call after the other.
 func (r *reader) getAll(ctx context.Context, keys [][]byte, found func(k, stored []byte)) error {
-	ctx, cancel := context.WithTimeout(ctx, r.store.opt.Timeout)
+	ctx, cancel := r.store.limited(ctx)
 	defer cancel()
 	bo := r.store.patience(ctx)
 	var err error
@@ -151,21 +152,26 @@ func (r *reader) getAll(ctx context.Context, keys [][]byte, found func(k, stored
 
 // getRound asks each region for its part of keys, and gives those that have to be asked for again.
 func (r *reader) getRound(bo *client.Backoffer, keys [][]byte, found func(k, stored []byte)) ([][]byte, error) {
-	parts, _, err := r.store.client.GetRegionCache().GroupKeysByRegion(bo, keys, nil)
+	one, err := r.store.client.GetRegionCache().LocateKey(bo, keys[0])
 	if err != nil {
 		return nil, err
 	}
-	if len(parts) == 1 && len(keys) <= keysPerRequest { // as nearly always: nothing goes through another goroutine
-		for region := range parts {
-			pairs, left, err := r.getPart(bo, region, keys)
-			if err != nil {
-				return nil, err
-			}
-			for _, kv := range pairs {
-				found(kv.Key, kv.Value)
-			}
-			return left, nil
+	elsewhere := func(k []byte) bool { return !one.Contains(k) }
+	if len(keys) <= keysPerRequest && !slices.ContainsFunc(keys, elsewhere) { // as nearly always
+		pairs, left, err := r.getPart(bo, one.Region, keys)
+		for _, kv := range pairs {
+			found(kv.Key, kv.Value)
 		}
+		return left, err
+	}
+	return r.getParts(bo, keys, found)
+}
+
+// getParts is getRound for keys of several regions, or for many.
+func (r *reader) getParts(bo *client.Backoffer, keys [][]byte, found func(k, stored []byte)) ([][]byte, error) {
+	parts, _, err := r.store.client.GetRegionCache().GroupKeysByRegion(bo, keys, nil)
+	if err != nil {
+		return nil, err
 	}
 	type part struct {
 		region client.RegionVerID
@@ -248,7 +254,7 @@ type stretch struct {
 // next reads up to n pairs of st, in order, and takes the part that they come from off st. Without pairs st is at
 // its end.
 func (r *reader) next(ctx context.Context, st *stretch, n int) ([]*kvrpcpb.KvPair, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.store.opt.Timeout)
+	ctx, cancel := r.store.limited(ctx)
 	defer cancel()
 	bo := r.store.patience(ctx)
 	for bytes.Compare(st.start, st.end) < 0 {

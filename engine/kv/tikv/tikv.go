@@ -71,8 +71,12 @@ type Store struct {
 	tales  tales
 	spares spares
 
-	mu    sync.Mutex // guards open; a leaf lock
-	open  map[kv.Version]*snapshot
+	mu     sync.Mutex // guards all down to end; a leaf lock
+	open   map[kv.Version]*snapshot
+	shared context.Context // see limited
+	renew  time.Time       // when another one follows it
+	end    context.CancelFunc
+
 	begun atomic.Uint64
 
 	newest    atomic.Uint64 // the newest commit of this process
@@ -204,13 +208,29 @@ func (s *Store) dial(security config.Security) error {
 
 // now asks the cluster for a timestamp.
 func (s *Store) now(ctx context.Context) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.opt.Timeout)
+	ctx, cancel := s.limited(ctx)
 	defer cancel()
 	ts, err := s.client.GetTimestampWithRetry(s.patience(ctx), oracle.GlobalTxnScope)
 	if err != nil {
 		return 0, s.failure(ctx, err)
 	}
 	return ts, nil
+}
+
+// limited gives a context that ends with ctx, and after the time-out. Those of the store's own share one for a while:
+// it ends up to an eighth later. A point read would spend a twentieth of its work on such contexts.
+func (s *Store) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if ctx != s.ctx {
+		return context.WithTimeout(ctx, s.opt.Timeout)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); now.After(s.renew) {
+		spare := s.opt.Timeout / 8
+		s.renew = now.Add(spare)
+		s.shared, s.end = context.WithDeadline(s.ctx, s.renew.Add(s.opt.Timeout))
+	}
+	return s.shared, func() {} // others go by it: it ends by itself
 }
 
 // patience is how long one request is repeated.
