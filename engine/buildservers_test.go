@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/tikv"
@@ -118,7 +119,7 @@ func TestBuildMeetsChanges(t *testing.T) {
 				var stores [2]*meetingCluster
 				for i := range stores {
 					st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
-						Counter: record.MayCount})
+						Counter: record.MayCount, Steady: catalog.Steady})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -228,7 +229,8 @@ func TestUniqueIndexOverDuplicatesAmongServers(t *testing.T) {
 // nothing of the index stays.
 func TestIndexRemovedAmongServers(t *testing.T) {
 	c, prefix := stub.Shared(t)
-	st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Counter: record.MayCount})
+	st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
+		Counter: record.MayCount, Steady: catalog.Steady})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nacredb/nacre/engine/catalog"
+
 	"github.com/tikv/client-go/v2/txnkv"
 
 	"github.com/nacredb/nacre/engine"
@@ -28,7 +30,7 @@ func BenchmarkBesideClient(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer bare.Close()
-	st, err := tikv.Open(ctx, tikv.Options{PD: []string{c.PD}, Prefix: prefix, Counter: record.MayCount})
+	st, err := tikv.Open(ctx, tikv.Options{PD: []string{c.PD}, Prefix: prefix, Counter: record.MayCount, Steady: catalog.Steady})
 	if err != nil {
 		b.Fatal(err)
 	}

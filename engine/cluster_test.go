@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/dump/physical"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/tikv"
@@ -28,9 +29,15 @@ import (
 var onCluster = flag.Bool("cluster", false, "run all of testdata/lang on a cluster, not only a share")
 
 // openCluster opens an engine on a prefix of its own in a cluster on loopback.
-func openCluster(t testing.TB) (*engine.Engine, *tikv.Store) {
+func openCluster(t testing.TB) (*engine.Engine, *tikv.Store) { return openSteady(t, catalog.Steady) }
+
+// openUnsure opens one where each statement has to ask for the versions of definitions, as after a pause.
+func openUnsure(t testing.TB) (*engine.Engine, *tikv.Store) { return openSteady(t, nil) }
+
+func openSteady(t testing.TB, steady func(key []byte) bool) (*engine.Engine, *tikv.Store) {
 	c, prefix := stub.Shared(t)
-	st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Counter: record.MayCount})
+	st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
+		Counter: record.MayCount, Steady: steady})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +104,7 @@ func (n trips) sum() uint64 { return n.reads + n.prewrites + n.validations + n.c
 
 // TestTripsOfStatements holds the number of requests that statements make.
 func TestTripsOfStatements(t *testing.T) {
-	e, st := openCluster(t)
+	e, st := openUnsure(t)
 	s := e.RootSession()
 	runTrips(t, st, s)
 	// Who is signed in asks in the same request whether that still holds.
@@ -109,6 +116,27 @@ func TestTripsOfStatements(t *testing.T) {
 	mustDo(t, other, "USE NS test DB test; RETURN 1")
 	if got := leastTrips(st, func() { mustDo(t, other, "SELECT * FROM person:1") }); got != (trips{reads: 1}) {
 		t.Errorf("a point read of a signed-in user: %+v", got)
+	}
+}
+
+// TestTripsOfBusyServers: who has just seen the versions of definitions neither asks for them nor validates them, once
+// no change has been announced for a second.
+func TestTripsOfBusyServers(t *testing.T) {
+	e, st := openCluster(t)
+	s := e.RootSession()
+	mustDo(t, s, "USE NS test DB test; DEFINE TABLE plain; DEFINE TABLE person; DEFINE INDEX age ON person FIELDS age; "+
+		"FOR $i IN 0..30 { CREATE person SET id = $i, age = $i % 10 }; CREATE plain:1")
+	time.Sleep(1100 * time.Millisecond)
+	for text, want := range map[string]trips{
+		"CREATE plain SET name = 'a'":           {prewrites: 1, commits: 1},
+		"UPDATE plain:1 SET name = rand::id()":  {reads: 1, prewrites: 1, commits: 1},
+		"SELECT * FROM plain:1":                 {reads: 1},
+		"SELECT * FROM person WHERE age = 3":    {reads: 2},
+		"SELECT VALUE age FROM person LIMIT 10": {reads: 1},
+	} {
+		if got := leastTrips(st, func() { mustDo(t, s, text) }); got != want {
+			t.Errorf("%s: got %+v, want %+v", text, got, want)
+		}
 	}
 }
 
@@ -160,7 +188,7 @@ func TestDefinitionsAreNeverOld(t *testing.T) {
 	var of [2]*engine.Engine
 	for i := range of {
 		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
-			Counter: record.MayCount})
+			Counter: record.MayCount, Steady: catalog.Steady})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +258,7 @@ func TestBackupOfACluster(t *testing.T) {
 	c, prefix := stub.Shared(t)
 	open := func() *engine.Engine {
 		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
-			Counter: record.MayCount})
+			Counter: record.MayCount, Steady: catalog.Steady})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +349,8 @@ func TestBackupTooOld(t *testing.T) {
 		t.Skip("the client looks for the safe point every ten seconds")
 	}
 	c := stub.Start(t)
-	st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Counter: record.MayCount})
+	st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD},
+		Counter: record.MayCount, Steady: catalog.Steady})
 	if err != nil {
 		t.Fatal(err)
 	}

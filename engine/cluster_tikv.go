@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/dump/physical"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/tikv"
@@ -15,7 +16,7 @@ import (
 // clusterOptions are those of the store on a cluster.
 func clusterOptions(d kv.DSN, opt Options) tikv.Options {
 	return tikv.Options{PD: strings.Split(d.Path, ","), Prefix: d.Prefix, Isolation: d.Isolation, Timeout: d.Timeout,
-		GC: d.GC, TLS: tikv.TLS(opt.Cluster), Log: opt.Log, Counter: record.MayCount}
+		GC: d.GC, TLS: tikv.TLS(opt.Cluster), Log: opt.Log, Counter: record.MayCount, Steady: catalog.Steady}
 }
 
 // buildCluster begins to build a store on a cluster.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/kv/tikv"
 	"github.com/nacredb/nacre/engine/kv/tikv/stub"
@@ -22,7 +23,7 @@ func openServers(t *testing.T, n int) []*engine.Engine {
 	all := make([]*engine.Engine, n)
 	for i := range all {
 		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
-			Counter: record.MayCount})
+			Counter: record.MayCount, Steady: catalog.Steady})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -226,7 +226,7 @@ func TestHopsAheadAreNotRead(t *testing.T) {
 // TestTripsOfHops holds the number of requests of paths over a graph in which each node leads to ten others. Those that
 // go out beside another one are waited for together.
 func TestTripsOfHops(t *testing.T) {
-	e, st := openCluster(t)
+	e, st := openUnsure(t)
 	both := twoSessions(t, e, `DEFINE TABLE person PERMISSIONS FULL;
 		DEFINE TABLE knows TYPE RELATION PERMISSIONS FOR select WHERE since > 0;
 		DEFINE TABLE note PERMISSIONS FULL; DEFINE FIELD of ON note TYPE record<person> REFERENCE;
@@ -336,7 +336,7 @@ func twoSessions(t *testing.T, e *engine.Engine, setup string) [2]*engine.Sessio
 // TestTripsOfRows holds the number of requests of paths that are followed from every row: those that go out beside
 // another one are waited for together.
 func TestTripsOfRows(t *testing.T) {
-	e, st := openCluster(t)
+	e, st := openUnsure(t)
 	s := twoSessions(t, e, friends)[0]
 	for _, tc := range []struct {
 		text string

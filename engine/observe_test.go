@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/mem"
@@ -53,7 +54,7 @@ func overPairs(t *testing.T, f func(t *testing.T, a, b *engine.Engine)) {
 		c, prefix := stub.Shared(t)
 		pair(t, func() kv.Store {
 			st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
-				Counter: record.MayCount})
+				Counter: record.MayCount, Steady: catalog.Steady})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/kv/tikv"
 	"github.com/nacredb/nacre/engine/kv/tikv/stub"
@@ -26,7 +27,7 @@ func openOn(t *testing.T, c *stub.Cluster, prefix string, n int) []*engine.Engin
 	var all []*engine.Engine
 	for range n {
 		st, err := tikv.Open(context.Background(), tikv.Options{PD: []string{c.PD}, Prefix: prefix,
-			Counter: record.MayCount})
+			Counter: record.MayCount, Steady: catalog.Steady})
 		if err != nil {
 			t.Fatal(err)
 		}

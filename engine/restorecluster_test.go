@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nacredb/nacre/engine"
+	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/dump/physical"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/tikv"
@@ -34,7 +35,7 @@ func backedUp(t *testing.T, e *engine.Engine) *bytes.Reader {
 // openAs opens a prefix as a server does.
 func openAs(t *testing.T, c *stub.Cluster, prefix string) (*engine.Engine, error) {
 	t.Helper()
-	st, err := tikv.Open(t.Context(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Counter: record.MayCount})
+	st, err := tikv.Open(t.Context(), tikv.Options{PD: []string{c.PD}, Prefix: prefix, Counter: record.MayCount, Steady: catalog.Steady})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -43,6 +44,20 @@ const (
 	metaID      = "id"
 	metaSetting = "setting "
 )
+
+// What the keys that Steady is for begin with; an id follows.
+var steadyPrefixes = [][]byte{key.Meta(nil, metaVersion), key.Watch(nil, 0)[:len(key.Watch(nil, 0))-4]}
+
+// Steady reports whether k is a key that nearly all transactions go by, and that seldom changes: that of a schema
+// version, or of what processes watch in a database.
+func Steady(k []byte) bool {
+	for _, p := range steadyPrefixes {
+		if len(k) == len(p)+4 && bytes.HasPrefix(k, p) {
+			return true
+		}
+	}
+	return false
+}
 
 func versionKey(dst []byte, db uint32) []byte { return appendID(key.Meta(dst, metaVersion), db) }
 

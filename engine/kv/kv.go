@@ -140,9 +140,10 @@ type Prefetcher interface {
 // Presumer is a Store elsewhere, whose snapshots can go by what earlier ones have shown, and ask later.
 type Presumer interface {
 	// Presume begins a snapshot, a Presuming, whose Get answers pairs without a request; a nil value stands for no
-	// key. The pairs must not change from then on. Its next request asks with it whether those that Get has answered are so. If not, everything fails with
-	// ErrMoved from then on. A Commit that comes before validates them, as if they had been read, and is ErrConflict.
-	// The state that it reads is that of a moment between the call and its first request. Errors: those of Begin.
+	// key. The pairs must not change from then on. Its next request asks with it whether those that Get has answered
+	// are so, unless the store knows. If not, everything fails with ErrMoved from then on. A Commit that comes before
+	// validates them, as if they had been read, and is ErrConflict. The state that it reads is that of a moment
+	// between the call and its first request. Errors: those of Begin.
 	Presume(ctx context.Context, pairs []Pair) (Snapshot, error)
 }
 

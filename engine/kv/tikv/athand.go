@@ -107,6 +107,15 @@ func (a *atHand) take(key []byte) (answer, bool) {
 	return h.answer, true
 }
 
+// keep keeps an answer as one that Get has given.
+func (a *atHand) keep(key []byte, of answer) {
+	if a.room(1); a.answers[string(key)] == nil {
+		a.expect(key, &held{answer: of})
+		a.aheadBytes += len(of.value)
+		a.take(key)
+	}
+}
+
 // look gives the answer for a key.
 func (a *atHand) look(key []byte) (answer, bool) {
 	h := a.answers[string(key)]

@@ -140,15 +140,22 @@ func (s *Store) commitWrites(ctx context.Context, b *kv.Batch) (uint64, error) {
 // it is tried again at a new timestamp, with all that it has read validated.
 func (s *Store) commitAlone(ctx context.Context, b *kv.Batch) (uint64, error) {
 	start, taken := s.take(b.Snapshot)
-	lane := byte(0)
+	lane, steady := byte(0), s.changesSteady(b)
 	for try := 1; ; try++ {
+		until := uint64(0)
+		if steady {
+			var err error
+			if until, err = s.announce(ctx); err != nil {
+				return 0, err
+			}
+		}
 		if !taken {
 			var err error
 			if start, err = s.now(ctx); err != nil {
 				return 0, err
 			}
 		}
-		a := &attempt{store: s, batch: b, parts: s.parts(b), start: start, checked: taken}
+		a := &attempt{store: s, batch: b, parts: s.parts(b), start: start, checked: taken, until: until}
 		if err := a.lane(ctx, lane); err != nil {
 			return 0, err
 		}
@@ -157,6 +164,7 @@ func (s *Store) commitAlone(ctx context.Context, b *kv.Batch) (uint64, error) {
 		switch {
 		case errors.Is(err, errLate) && try < maxTries:
 			lane = a.tale.lane + 1
+		case errors.Is(err, errOver) && try < maxTries:
 		case err == nil:
 			s.committed(ts, 1)
 			return ts, nil
@@ -217,6 +225,7 @@ type attempt struct {
 	ctx     context.Context
 
 	cleared map[string]int // deltas that go with a counter that is written, by its key
+	until   uint64         // it writes steady keys, and that is announced until then; 0: it writes none
 
 	mu    sync.Mutex // guards all below
 	valid uint64     // the commit timestamp at which all that was read is as it was
@@ -426,6 +435,9 @@ func (a *attempt) allow(ts uint64) error {
 	a.store.order.stamped(a.flight, ts)
 	if a.tale.late(ts) {
 		return errLate
+	}
+	if a.until > 0 && ts >= a.until {
+		return errOver
 	}
 	if a.moves++; a.moves > maxMoves {
 		return errChanged

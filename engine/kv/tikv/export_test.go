@@ -91,3 +91,13 @@ func (s *Store) SafePointWithoutEtcd() (string, error) {
 	p := &safePoint{driver: s.safe.driver, etcd: dead, ctx: s.ctx, wait: s.opt.Timeout}
 	return p.Get("")
 }
+
+// AnnounceFor sets how many milliseconds changes of steady keys may commit after they are announced.
+func (s *Store) AnnounceFor(ms int64) { s.steady.span = ms }
+
+// Announced gives when changes of steady keys by this process may commit.
+func (s *Store) Announced() (from, until kv.Version) {
+	s.steady.turn <- struct{}{}
+	defer func() { <-s.steady.turn }()
+	return kv.Version(s.steady.from), kv.Version(s.steady.until)
+}

@@ -60,7 +60,7 @@ func (s *Store) member(ctx context.Context, b *kv.Batch) *member {
 	}
 	m := &member{part: part{batch: b}, ctx: ctx}
 	for i := range b.Writes {
-		if s.opt.Counter(b.Writes[i].Key) {
+		if s.opt.Counter(b.Writes[i].Key) || s.opt.Steady(b.Writes[i].Key) {
 			return nil
 		}
 		m.size += len(b.Writes[i].Key) + len(b.Writes[i].Value)

@@ -32,7 +32,7 @@ type lease struct {
 }
 
 // together is the name of the holder. The number is that of the rules by which processes share a store.
-const together = "shared 1"
+const together = "shared 2"
 
 const (
 	leaseTime  = time.Minute // a slow store must not end it, and only processes with other rules wait for that

@@ -28,16 +28,29 @@ func (b *belief) answer(key []byte) (answer, bool) {
 	return answer{b.pairs[i].Value, b.pairs[i].Value != nil}, true
 }
 
-// asked are the keys that the next request has to ask for. What no Get has asked for until then is dropped.
-func (b *belief) asked() [][]byte {
+// owed are the keys that the next request has to ask for: those that Get has answered, but for steady ones that surely
+// are so. The snapshot has a timestamp afterwards, if it had to look. What no Get has asked for until then is dropped.
+func (sn *snapshot) owed() ([][]byte, error) {
+	b := &sn.belief
 	if len(b.used) == 0 {
-		return nil
+		return nil, nil
 	}
-	keys := make([][]byte, len(b.used), len(b.used)+1)
-	for n, i := range b.used {
-		keys[n] = b.pairs[i].Key
+	if err := sn.asks(); err != nil {
+		return nil, err
 	}
-	return keys
+	s := sn.reader.store
+	keys, used := make([][]byte, 0, len(b.used)+1), b.used[:0]
+	for _, i := range b.used {
+		p := b.pairs[i]
+		a := answer{p.Value, p.Value != nil}
+		if s.opt.Steady(p.Key) && s.steady.holds(p.Key, digest(a.value, a.there), sn.reader.at) {
+			sn.hand.keep(p.Key, a)
+			continue
+		}
+		keys, used = append(keys, p.Key), append(used, i)
+	}
+	b.used = used
+	return keys, nil
 }
 
 // AtHand implements kv.Presuming.
@@ -72,14 +85,18 @@ func (sn *snapshot) beside(request func() error) error {
 	if err := sn.asks(); err != nil {
 		return err
 	}
-	if len(sn.belief.used) == 0 {
-		sn.belief = belief{} // nothing has come of it
+	owed, err := sn.owed()
+	if err != nil {
+		return err
+	}
+	if len(owed) == 0 {
+		sn.belief = belief{} // nothing is left of it
 		return request()
 	}
 	sn.reader.store.trips.together.Add(1)
 	var group errgroup.Group
 	group.Go(request)
-	_, err := sn.Prefetch(nil)
+	_, err = sn.Prefetch(nil)
 	if e := group.Wait(); err == nil {
 		err = e
 	}

@@ -82,7 +82,7 @@ func (r *reader) clear(bo *client.Backoffer, errs ...*kvrpcpb.KeyError) error {
 		locks = append(locks, l)
 	}
 	helper := r.helper
-	if len(locks) > 1 { // a process that was killed may have left thousands of them behind: all of a transaction at once
+	if len(locks) > 1 { // a process that was killed may have left thousands: all of a transaction are ended at once
 		helper = txnsnapshot.NewClientHelper(r.store.client, &r.through, &r.committed, false)
 	}
 	wait, err := helper.ResolveLocks(bo, r.at, locks)

@@ -80,7 +80,9 @@ func (sn *snapshot) get(key []byte) ([]byte, bool, error) {
 	if a, ok := sn.belief.answer(key); ok {
 		return a.value, a.there, nil
 	}
-	if len(sn.belief.used) > 0 && !sn.reader.store.opt.Counter(key) {
+	if owed, err := sn.owed(); err != nil {
+		return nil, false, err
+	} else if len(owed) > 0 && !sn.reader.store.opt.Counter(key) {
 		if _, err := sn.Prefetch([][]byte{key}); err != nil {
 			return nil, false, err
 		}
@@ -100,14 +102,22 @@ func (sn *snapshot) get(key []byte) ([]byte, bool, error) {
 // Prefetch implements kv.Prefetcher. Counters are left to Get, and so is what is damaged.
 func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 	s := sn.reader.store
-	keys = append(sn.belief.asked(), keys...)
-	sn.hand.room(len(keys))
-	asked := make([][]byte, 0, len(keys))
-	answers := make([]held, len(keys))
-	for i, key := range keys {
+	owed, err := sn.owed()
+	if err != nil {
+		return 0, err
+	}
+	all := append(owed, keys...)
+	sn.hand.room(len(all))
+	asked := make([][]byte, 0, len(all)+1)
+	answers := make([]held, len(all))
+	var steady [][]byte
+	for i, key := range all {
 		if len(key) > 0 && !sn.hand.again(key) && !s.opt.Counter(key) {
 			asked = append(asked, s.space.base(key))
 			sn.hand.expect(key, &answers[i])
+			if s.opt.Steady(key) {
+				steady = append(steady, key)
+			}
 		}
 	}
 	if len(asked) == 0 {
@@ -116,11 +126,15 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 	if err := sn.asks(); err != nil {
 		return 0, err
 	}
-	bytes := 1
+	size, until := 1, uint64(0)
+	if len(steady) > 0 {
+		asked = append(asked, s.steady.key)
+	}
 	err = sn.reader.getAll(s.ctx, asked, func(k, stored []byte) {
-		bytes += len(stored)
+		size += len(stored)
 		key, _, wrong := s.space.decode(k)
-		if wrong != nil { // it is nothing that was asked for
+		if wrong != nil {
+			until = s.steady.announcement(stored)
 			return
 		}
 		if v, wrong := unseal(k, stored); wrong == nil {
@@ -133,10 +147,15 @@ func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
 		sn.hand = atHand{}
 		return 0, err
 	}
+	for _, key := range steady {
+		if a, read := sn.hand.look(key); read && until <= sn.reader.at {
+			s.steady.note(key, digest(a.value, a.there), sn.reader.at)
+		}
+	}
 	if err := sn.compare(); err != nil {
 		return 0, err
 	}
-	return max(1, min(keysPerRequest, len(asked)*batchBytes/bytes)), nil
+	return max(1, min(keysPerRequest, len(asked)*batchBytes/size)), nil
 }
 
 // Scan implements kv.Snapshot.

@@ -32,6 +32,7 @@ type Options struct {
 	TLS       TLS
 	Log       *slog.Logger          // nil: slog.Default
 	Counter   func(key []byte) bool // the keys that batches may add to; nil: none
+	Steady    func(key []byte) bool // keys whose changes may take their time, see steady; nil: none
 
 	pace *pace // nil: defaultPace
 }
@@ -70,6 +71,7 @@ type Store struct {
 	lease  lease
 	tales  tales
 	spares spares
+	steady steady
 
 	mu     sync.Mutex // guards all down to end; a leaf lock
 	open   map[kv.Version]*snapshot
@@ -104,6 +106,9 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.Counter == nil {
 		opt.Counter = func([]byte) bool { return false }
 	}
+	if opt.Steady == nil {
+		opt.Steady = func([]byte) bool { return false }
+	}
 	if opt.GC == 0 {
 		opt.GC = defaultGC
 	}
@@ -120,6 +125,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	s := &Store{opt: opt, space: newSpace(opt.Prefix), open: map[kv.Version]*snapshot{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.gate.init()
+	s.steady.init(opt.Prefix)
 	s.order.init()
 	if err := s.connect(ctx); err != nil {
 		s.cancel()

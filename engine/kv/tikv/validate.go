@@ -65,14 +65,18 @@ type look func(ctx context.Context) error
 func (a *attempt) lookAtKeys(now, then *reader) (looks []look) {
 	s := a.store
 	check := sameKeys{now: now, then: then}
+	surely := func(key []byte, digest uint64) bool {
+		return s.opt.Steady(key) && s.steady.holds(key, digest, now.at)
+	}
 	for _, p := range a.parts {
 		for _, key := range p.batch.Reads.Keys {
 			switch seen, ok := p.seen(key); {
 			case a.checked && a.writes(key):
 			case s.opt.Counter(key):
 				looks = append(looks, func(ctx context.Context) error { return sameValue(ctx, now, then, key) })
+			case ok && surely(key, seen):
 			case ok:
-				check.expect(s.space.base(key), seen)
+				check.expect(key, seen)
 			default:
 				check.unseen = append(check.unseen, s.space.base(key))
 			}
@@ -82,7 +86,9 @@ func (a *attempt) lookAtKeys(now, then *reader) (looks []look) {
 		}
 		for _, i := range p.snap.belief.used { // what it goes by and has not asked for counts as read
 			of := p.snap.belief.pairs[i]
-			check.expect(s.space.base(of.Key), digest(of.Value, of.Value != nil))
+			if d := digest(of.Value, of.Value != nil); !surely(of.Key, d) {
+				check.expect(of.Key, d)
+			}
 		}
 	}
 	for _, d := range a.batch.Deltas {
@@ -129,19 +135,27 @@ func (a *attempt) writes(key []byte) bool {
 type sameKeys struct {
 	now, then *reader
 	keys      []expected
-	unseen    [][]byte // keys whose digests then has to tell
+	steady    bool     // some of them are
+	unseen    [][]byte // keys, in the cluster, whose digests then has to tell
 }
 
 // expected is what a key must have.
 type expected struct {
-	k       []byte
+	k       []byte // in the cluster
 	want    uint64 // the digest
 	counter []byte // nil, or the name of a key that only has to be a counter, or absent
+	steady  []byte // nil, or the name of a key that is steady
 	have    uint64
 }
 
 // expect notes that a key must have a digest.
-func (c *sameKeys) expect(k []byte, d uint64) { c.keys = append(c.keys, expected{k: k, want: d}) }
+func (c *sameKeys) expect(key []byte, d uint64) {
+	e := expected{k: c.now.store.space.base(key), want: d}
+	if c.now.store.opt.Steady(key) {
+		e.steady, c.steady = key, true
+	}
+	c.keys = append(c.keys, e)
+}
 
 // find gives what is expected of a key.
 func (c *sameKeys) find(k []byte) *expected {
@@ -160,12 +174,20 @@ func (c *sameKeys) run(ctx context.Context) error {
 	if err := c.order(); err != nil {
 		return err
 	}
-	keys := make([][]byte, len(c.keys))
+	keys := make([][]byte, len(c.keys), len(c.keys)+1)
 	for i := range c.keys {
 		keys[i] = c.keys[i].k
 	}
+	st, until := &c.now.store.steady, uint64(0)
+	if c.steady {
+		keys = append(keys, st.key)
+	}
 	var bad error
 	err := c.now.getAll(ctx, keys, func(k, stored []byte) {
+		if bytes.Equal(k, st.key) {
+			until = st.announcement(stored)
+			return
+		}
 		v, err := unseal(k, stored)
 		if e := c.find(k); e != nil {
 			if _, ok := kv.Counter(v); e.counter != nil && err == nil && !ok {
@@ -181,7 +203,11 @@ func (c *sameKeys) run(ctx context.Context) error {
 		return err
 	}
 	for i := range c.keys {
-		if e := &c.keys[i]; e.counter == nil && e.have != e.want {
+		e := &c.keys[i]
+		if e.steady != nil && until <= c.now.at {
+			st.note(e.steady, e.have, c.now.at)
+		}
+		if e.counter == nil && e.have != e.want {
 			return errChanged
 		}
 	}
@@ -219,7 +245,7 @@ func (c *sameKeys) ask(ctx context.Context) error {
 		return err
 	}
 	for _, k := range c.unseen {
-		c.expect(k, was[string(k)])
+		c.keys = append(c.keys, expected{k: k, want: was[string(k)]})
 	}
 	return nil
 }
