@@ -315,8 +315,8 @@ const entrySize = 96
 
 // Append writes many keys at once, or deletes those without a value. They must be sorted, none of them twice, and the
 // transaction neither reads nor writes them in another way from then on: they show when it is committed. That is
-// cheaper than Set and Delete. It takes over writes, the keys and the values; with room for SpareWrites more, the commit
-// does not copy the list. A second call in a transaction goes the way of Set and Delete.
+// cheaper than Set and Delete. It takes over writes, the keys and the values; with room for SpareWrites more, the
+// commit does not copy the list. A second call in a transaction goes the way of Set and Delete.
 func (tx *Tx) Append(writes []kv.Write) error {
 	if len(tx.bulk) > 0 {
 		for _, w := range writes {

@@ -184,7 +184,8 @@ func (n *nacre) importAll(ctx context.Context) (time.Duration, error) {
 	if _, err := harness.Ask(ctx, n.conn, "REMOVE DATABASE IF EXISTS copy; DEFINE DATABASE copy"); err != nil {
 		return 0, err
 	}
-	into, err := client.Open(ctx, client.Options{Endpoint: "http://" + n.server.Addr, Namespace: "test", Database: "copy"})
+	at := client.Options{Endpoint: "http://" + n.server.Addr, Namespace: "test", Database: "copy"}
+	into, err := client.Open(ctx, at)
 	if err != nil {
 		return 0, err
 	}

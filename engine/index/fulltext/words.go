@@ -7,8 +7,9 @@ import (
 	"unsafe"
 )
 
-// wordTable remembers which term an analyzer makes of a word; nil for those that the filters drop. Words of up to 16 bytes,
-// which most are, lie in the table itself: to find one reads one line of the cache. The zero wordTable is empty and ready.
+// wordTable remembers which term an analyzer makes of a word; nil for those that the filters drop. Words of up to 16
+// bytes, which most are, lie in the table itself: to find one reads one line of the cache. The zero wordTable is empty
+// and ready.
 type wordTable struct {
 	slots []slot // a power of two, at most half of them in use
 	used  int

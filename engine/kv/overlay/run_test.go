@@ -127,12 +127,13 @@ func checkHeads(t *rapid.T, n *node) {
 	}
 }
 
-// TestKeysOfAllShapes drives a tree by runs and single changes whose keys are prefixes of each other, end with zeros, or
-// share long prefixes in groups, beside a map.
+// TestKeysOfAllShapes drives a tree by runs and single changes whose keys are prefixes of each other, end with zeros,
+// or share long prefixes in groups, beside a map.
 func TestKeysOfAllShapes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
-		groups := [][]byte{nil, {0}, []byte("the prefix of a table, "), []byte("the prefix of a table, and an index"), {0xff, 0xff}}
+		const table = "the prefix of a table, "
+		groups := [][]byte{nil, {0}, []byte(table), []byte(table + "and an index"), {0xff, 0xff}}
 		if one := rapid.IntRange(-1, len(groups)-1).Draw(t, "only"); one >= 0 {
 			groups = groups[one : one+1]
 		}

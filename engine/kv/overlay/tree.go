@@ -70,7 +70,9 @@ func (it *item) key() []byte { return unsafe.Slice(it.k, int(it.kn)) }
 func (it *item) val() []byte { return unsafe.Slice(it.v, int(it.vn)) }
 
 func itemOf(head uint64, key, val []byte) item {
-	return item{head: head, k: unsafe.SliceData(key), v: unsafe.SliceData(val), kn: uint32(len(key)), vn: uint32(len(val))}
+	it := item{head: head, k: unsafe.SliceData(key), kn: uint32(len(key))}
+	it.set(val)
+	return it
 }
 
 func (it *item) set(val []byte) { it.v, it.vn = unsafe.SliceData(val), uint32(len(val)) }
