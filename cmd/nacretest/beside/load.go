@@ -79,8 +79,7 @@ type importer interface {
 	importAll(ctx context.Context) (time.Duration, error)
 }
 
-// loadTurns is how often the work is done in a turn: what a database does later, in the background, is in the time of
-// the next one.
+// loadTurns is how often the work is done in a turn: some of them bring about a checkpoint, others do not.
 const loadTurns = 3
 
 // measureLoads prints the table of loads.
@@ -140,7 +139,7 @@ func (o *options) leastLoad(ctx context.Context, l *load, rows int, s side) (lea
 	for i := range o.rounds {
 		var sum time.Duration
 		for range loadTurns {
-			cpu, err := once()
+			cpu, err := withRest(ctx, s, once)
 			if err != nil {
 				return 0, err
 			}
@@ -151,6 +150,49 @@ func (o *options) leastLoad(ctx context.Context, l *load, rows int, s side) (lea
 		}
 	}
 	return least, nil
+}
+
+// withRest is the CPU time of work and of what the database does afterwards in the background, as checkpoints, but not
+// of what it was still doing before.
+func withRest(ctx context.Context, s side, work func() (time.Duration, error)) (cpu time.Duration, err error) {
+	if _, ok := s.(*sqlite); ok {
+		return work() // its process has ended by then
+	}
+	before, err := rested(ctx, s)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := work(); err != nil {
+		return 0, err
+	}
+	after, err := rested(ctx, s)
+	return after - before, err
+}
+
+// rested waits until a server does about nothing, ten seconds at most, and gives its CPU time by then.
+func rested(ctx context.Context, s side) (last time.Duration, err error) {
+	const look, least = 200 * time.Millisecond, 10 * time.Millisecond
+	for range 50 {
+		var now time.Duration
+		switch s := s.(type) {
+		case *nacre:
+			var u harness.Usage
+			u, err = harness.UsageOf(s.server.Cmd.Process.Pid)
+			now = u.CPU
+		case *postgres:
+			now, err = s.family.CPU()
+		}
+		if err != nil || last > 0 && now-last <= least {
+			return now, err
+		}
+		last = now
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return last, nil
 }
 
 // runLoad runs a text once. The side of SQLite runs what it is given more than once.
