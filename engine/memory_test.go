@@ -193,3 +193,46 @@ func TestManyClientsAtOnceStayWithinTheBudget(t *testing.T) {
 	}
 	t.Logf("refused %d times", refused.Load())
 }
+
+// TestIndexesAreBuiltInWhatMemoryIsLeft: a batch that does not fit beside what others hold is tried again smaller.
+func TestIndexesAreBuiltInWhatMemoryIsLeft(t *testing.T) {
+	e, err := engine.Open(t.Context(), "memory", engine.Options{Memory: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close(context.Background()) })
+	s := owner(t, e)
+	fill(t, s, 5000)
+	refusals := func() uint64 { return e.Stats().Memory.Refused }
+	holders := []*engine.Tx{}
+	for before := refusals(); refusals() == before; {
+		tx, err := s.Begin(t.Context())
+		if err != nil {
+			break
+		}
+		holders = append(holders, tx)
+		_, err = tx.Execute(t.Context(), "CREATE holder SET s = string::repeat('x', 100000) RETURN NONE", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tx := range holders[len(holders)-2:] { // the refused one, and another
+		if err := tx.Cancel(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := refusals()
+	run(t, s, "DEFINE INDEX i ON t FIELDS k, n CONCURRENTLY")
+	b := ready(t, s, "i")
+	if !strings.Contains(b.Text(), "status: 'ready'") {
+		t.Errorf("building ended as %s", b.Text())
+	}
+	if refusals() == before {
+		t.Error("there was memory enough: the test tests nothing")
+	}
+	for _, tx := range holders[:len(holders)-2] {
+		if err := tx.Cancel(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -69,8 +69,8 @@ type build struct {
 const (
 	leastBatch = 64 // with the commit turn, which keeps away all who write
 	leastAmong = 1  // on a store that is shared: the turn would keep away those of this process alone
-	firstBatch = 2048
-	mostBatch  = 32768
+	firstBatch = 4096
+	mostBatch  = 131072
 	batchBytes = 8 << 20
 	cleanBatch = 8192 // keys
 
@@ -309,20 +309,21 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 		step = b.clean
 	}
 	least, most := b.least(), b.among(mostBatch, mostAmong)
+	growth := int64(4) // slower once writers have been in the way
 	for pause, size := firstWait, min(firstBatch, most); ; {
 		more, err := step(ctx, w, size)
 		switch {
 		case err == nil && !more:
 			return nil
 		case err == nil:
-			pause, size, w.again = firstWait, min(2*size, most), false
+			pause, size, w.again = firstWait, min(growth*size, most), false
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case errors.Is(err, errEnded), errors.Is(err, errTaken), errors.Is(err, kv.ErrClosed),
 			errors.Is(err, kv.ErrReadOnly):
 			return err
-		case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrTooLarge) && size > least:
-			size, w.again = max(size/4, least), true
+		case errors.Is(err, kv.ErrConflict), tooLarge(err) && size > least:
+			growth, size, w.again = 2, max(size/4, least), true
 		case unfit(err):
 			return b.fail(ctx, w, err)
 		default:
@@ -338,12 +339,25 @@ func (b *Builder) run(ctx context.Context, w *build) (err error) {
 // least is the size of the smallest batch.
 func (b *Builder) least() int64 { return b.among(leastBatch, leastAmong) }
 
+// bytes is what a batch may store: on a small machine, a small share of the memory of all statements.
+func (b *Builder) bytes() int64 {
+	if pool := b.ex.Memory; pool != nil {
+		return min(batchBytes, pool.Stats().Limit/64)
+	}
+	return batchBytes
+}
+
 // among is one limit, or another one on a store that is shared.
 func (b *Builder) among(alone, shared int64) int64 {
 	if b.ex.Process != nil {
 		return shared
 	}
 	return alone
+}
+
+// tooLarge reports whether a smaller batch may be taken where this one was not.
+func tooLarge(err error) bool {
+	return errors.Is(err, kv.ErrTooLarge) || errors.Is(err, errs.OutOfMemory())
 }
 
 // unfit reports whether an error of a batch says that the records do not fit the index, and will not when it is tried
@@ -481,7 +495,7 @@ func (b *Builder) fill(ctx context.Context, w *build, size int64) (more bool, er
 		next = w.job
 		var n int64
 		next.From, n, err = s.g.BuildPart(ctx, s.tb, s.ix, w.job.From,
-			record.BuildLimit{Records: size, Bytes: batchBytes, Again: w.again})
+			record.BuildLimit{Records: size, Bytes: b.bytes(), Again: w.again})
 		if err != nil {
 			return err
 		}

@@ -23,18 +23,24 @@ type Batch struct {
 	tb      *catalog.Table
 	ix      *catalog.Index
 	entries []gathered
-	room    []byte // where keys and values go; its length is what is taken
+	blocks  [][]byte // keys, each with its value behind it
+	size    int64    // of them
 }
 
-type gathered struct{ k, stored []byte }
+// gathered is an entry: where its key starts in which block, and how long key and value are. The garbage collector
+// finds no pointers in a list of them.
+type gathered struct{ block, at, key, stored uint32 }
 
 // batchRoom is the size of the blocks that keys and values go into.
 const batchRoom = 64 << 10
 
-// NewBatch makes an empty batch for an index that is Kept, with room for the entries of about so many records.
-func NewBatch(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index, records int) *Batch {
-	return &Batch{tx: tx, tb: tb, ix: ix, entries: make([]gathered, 0, records)}
+// NewBatch makes an empty batch for an index that is Kept.
+func NewBatch(tx *txn.Tx, tb *catalog.Table, ix *catalog.Index) *Batch {
+	return &Batch{tx: tx, tb: tb, ix: ix}
 }
+
+// Size is how many bytes the keys and values take that were gathered.
+func (b *Batch) Size() int64 { return b.size }
 
 // Add takes the entries of a record in, whose id has a key as key.AppendRecordKey makes it. It may have them already.
 func (b *Batch) Add(id []byte, values []value.Value) error {
@@ -44,30 +50,41 @@ func (b *Batch) Add(id []byte, values []value.Value) error {
 	return e.all(values)
 }
 
-// take gives room for one key or value: append to it.
+// take gives room for one key: append to it.
 func (b *Batch) take() []byte {
-	if cap(b.room)-len(b.room) < 256 {
-		b.room = make([]byte, 0, batchRoom)
+	if len(b.blocks) == 0 {
+		b.blocks = append(b.blocks, make([]byte, 0, batchRoom))
 	}
-	return b.room[len(b.room):]
+	last := b.blocks[len(b.blocks)-1]
+	return last[len(last):]
 }
 
+// gather takes an entry in, whose key was made in the room of take, or elsewhere where that was too small.
 func (b *Batch) gather(k, stored []byte) error {
-	b.entries = append(b.entries, gathered{b.keep(k), b.keep(stored)})
+	n := len(k) + len(stored)
+	if len(b.blocks) == 0 || n > cap(b.take()) {
+		b.blocks = append(b.blocks, make([]byte, 0, max(n, batchRoom)))
+	}
+	block := &b.blocks[len(b.blocks)-1]
+	b.entries = append(b.entries,
+		gathered{uint32(len(b.blocks) - 1), uint32(len(*block)), uint32(len(k)), uint32(len(stored))})
+	*block = append(append(*block, k...), stored...) // a key that is there already is copied onto itself
+	b.size += int64(n)
 	return nil
 }
 
-// keep takes what was made in the room of take, or elsewhere.
-func (b *Batch) keep(p []byte) []byte {
-	at := len(b.room)
-	if len(p) == 0 {
-		return []byte{} // not nil: that deletes
-	}
-	if cap(p) != cap(b.room)-at {
-		return p // there was no room
-	}
-	b.room = b.room[:at+len(p)]
-	return p[:len(p):len(p)]
+// keyOf is the key of the i-th entry.
+func (b *Batch) keyOf(i int) []byte {
+	e := &b.entries[i]
+	end := e.at + e.key
+	return b.blocks[e.block][e.at:end:end]
+}
+
+// storedOf is the value of the i-th entry; never nil, which deletes.
+func (b *Batch) storedOf(i int) []byte {
+	e := &b.entries[i]
+	end := e.at + e.key + e.stored
+	return b.blocks[e.block][e.at+e.key : end : end]
 }
 
 // order is the place of an entry among the others: what its key has behind the part that all keys share.
@@ -82,15 +99,15 @@ func (b *Batch) sorted() []order {
 	if len(b.entries) == 0 {
 		return nil
 	}
-	shared := len(b.entries[0].k)
+	first := b.keyOf(0)
 	for i := range b.entries {
-		if first := b.entries[0].k[:shared]; !bytes.HasPrefix(b.entries[i].k, first) {
-			shared = sharedPrefix(first, b.entries[i].k)
+		if k := b.keyOf(i); !bytes.HasPrefix(k, first) {
+			first = first[:sharedPrefix(first, k)]
 		}
 	}
 	out := make([]order, len(b.entries))
 	for i := range b.entries {
-		out[i] = order{headOf(b.entries[i].k[shared:]), int32(i)}
+		out[i] = order{headOf(b.keyOf(i)[len(first):]), int32(i)}
 	}
 	out = byHead(out)
 	for rest := out; len(rest) > 0; {
@@ -99,7 +116,7 @@ func (b *Batch) sorted() []order {
 			n++
 		}
 		if same := rest[:n]; n > 1 {
-			slices.SortFunc(same, func(x, y order) int { return bytes.Compare(b.entries[x.at].k, b.entries[y.at].k) })
+			slices.SortFunc(same, func(x, y order) int { return bytes.Compare(b.keyOf(int(x.at)), b.keyOf(int(y.at))) })
 		}
 		rest = rest[n:]
 	}
@@ -178,13 +195,13 @@ func (b *Batch) Write() (bool, error) {
 			return false, err
 		}
 	}
-	writes := make([]kv.Write, 0, len(b.entries))
+	writes := make([]kv.Write, 0, len(b.entries)+txn.SpareWrites)
 	var last []byte
 	for _, o := range order {
-		e := &b.entries[o.at]
-		owned := unique && len(bytes.TrimPrefix(e.stored, []byte{elementMark})) > 0
-		same := last != nil && bytes.Equal(e.k, last)
-		last = e.k
+		k, stored := b.keyOf(int(o.at)), b.storedOf(int(o.at))
+		owned := unique && len(bytes.TrimPrefix(stored, []byte{elementMark})) > 0
+		same := last != nil && bytes.Equal(k, last)
+		last = k
 		if same {
 			if owned { // of two records, or of one that has a value twice
 				return false, nil
@@ -192,11 +209,11 @@ func (b *Batch) Write() (bool, error) {
 			continue
 		}
 		if owned || b.Among {
-			has, err := b.tx.GetUntracked(e.k)
+			has, err := b.tx.GetUntracked(k)
 			if err != nil {
 				return false, fmt.Errorf("look into index %s: %w", b.ix.Name, err)
 			}
-			same := has != nil && bytes.Equal(has, e.stored)
+			same := has != nil && bytes.Equal(has, stored)
 			if owned && has != nil && !same {
 				return false, nil
 			}
@@ -204,7 +221,7 @@ func (b *Batch) Write() (bool, error) {
 				continue
 			}
 		}
-		writes = append(writes, kv.Write{Key: e.k, Value: e.stored})
+		writes = append(writes, kv.Write{Key: k, Value: stored})
 	}
 	b.entries = nil
 	return true, b.tx.Append(writes)
@@ -222,7 +239,7 @@ func (b *Batch) ahead(order []order) error {
 	for part := range slices.Chunk(order, atOnce) {
 		keys = keys[:0]
 		for _, o := range part {
-			keys = append(keys, b.entries[o.at].k)
+			keys = append(keys, b.keyOf(int(o.at)))
 		}
 		if _, err := b.tx.Prefetch(keys); err != nil {
 			return fmt.Errorf("look into index %s: %w", b.ix.Name, err)

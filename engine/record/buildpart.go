@@ -19,7 +19,7 @@ import (
 // BuildLimit bounds a part of the building of an index.
 type BuildLimit struct {
 	Records int64
-	Bytes   int64 // of stored records
+	Bytes   int64 // of what is stored, about
 	Again   bool  // the part was refused before: what writers have entered by now is not written again
 }
 
@@ -40,7 +40,7 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{Untracked: true})
 	defer cur.Close()
 	pairs := make([]kv.Pair, min(partAhead, limit.Records+1))
-	for size, more := int64(0), true; more && next == nil; {
+	for read, more := int64(0), true; more && next == nil; {
 		filled := cur.Fill(pairs)
 		more = filled == len(pairs)
 		if ctx.Err() != nil {
@@ -50,7 +50,7 @@ func (g *Gate) BuildPart(ctx context.Context, tb *catalog.Table, ix *catalog.Ind
 			return nil, 0, err
 		}
 		for _, p := range pairs[:filled] {
-			if size += int64(len(p.Value)); n == limit.Records || n > 0 && size > limit.Bytes {
+			if read += int64(len(p.Value)); n == limit.Records || n > 0 && a.took(read) > limit.Bytes {
 				next = bytes.Clone(p.Key)
 				break
 			}
@@ -150,7 +150,25 @@ type adder struct {
 	add    func(kv.Pair) error             // a stored record
 	finish func(all bool) error            // after the last record of a part; all: the part had none, so all are there
 	key    func(record value.Value) []byte // what add reads for a record; nil: nothing
+	size   func() int64                    // bytes of what the records make; nil: about as much as they have
+
+	readShare int64 // a part in so many of the bytes of records counts
 }
+
+// took is what counts as the bytes of a part for which so many bytes of records are read.
+func (a *adder) took(read int64) int64 {
+	if read /= a.readShare; a.size != nil {
+		read += a.size()
+	}
+	return read
+}
+
+const (
+	// An entry of an ordered index is small beside its record: what is read is to end all the same.
+	entriesShare = 8
+	// Each part of a full-text index rewrites the last blocks of nearly all terms: a few large parts cost less.
+	textShare = 3
+)
 
 // ahead reads what add is about to, where the store is elsewhere.
 func (a *adder) ahead(tx *txn.Tx, records []kv.Pair) error {
@@ -175,7 +193,7 @@ func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, 
 	case ix.Define.Kind == ast.IndexFullText:
 		t := &textAdder{g: g, ix: ix, b: fulltext.Open(g.Tx, tb, ix).Extend(g.Texts)}
 		add := func(p kv.Pair) error { return t.add(ctx, p) }
-		return &adder{add: add, finish: t.b.FinishPart, key: t.b.Key}, nil
+		return &adder{add: add, finish: t.b.FinishPart, key: t.b.Key, readShare: textShare}, nil
 	case ix.Define.Vector != nil:
 		x, add, err := g.vectorAdder(ctx, tb, ix)
 		finish := func(all bool) error {
@@ -184,9 +202,9 @@ func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, 
 			}
 			return nil
 		}
-		return &adder{add: decoded(tb, add), finish: finish, key: x.Key}, err
+		return &adder{add: decoded(tb, add), finish: finish, key: x.Key, readShare: 1}, err
 	case index.Kept(ix):
-		b := index.NewBatch(g.Tx, tb, ix, int(limit.Records))
+		b := index.NewBatch(g.Tx, tb, ix)
 		b.Among = limit.Again
 		add := func(p kv.Pair) error { return g.addKept(ctx, tb, ix, b, p) }
 		finish := func(bool) error {
@@ -196,7 +214,7 @@ func (g *Gate) adder(ctx context.Context, tb *catalog.Table, ix *catalog.Index, 
 			}
 			return err
 		}
-		return &adder{add: add, finish: finish}, nil
+		return &adder{add: add, finish: finish, size: b.Size, readShare: entriesShare}, nil
 	}
 	return nil, fmt.Errorf("build index %s: it is of no kind that is built in parts", ix.Name)
 }

@@ -315,8 +315,8 @@ const entrySize = 96
 
 // Append writes many keys at once, or deletes those without a value. They must be sorted, none of them twice, and the
 // transaction neither reads nor writes them in another way from then on: they show when it is committed. That is
-// cheaper than Set and Delete. It takes over the keys and values. A second call in a transaction goes the way of Set
-// and Delete.
+// cheaper than Set and Delete. It takes over writes, the keys and the values; with room for SpareWrites more, the
+// commit does not copy the list. A second call in a transaction goes the way of Set and Delete.
 func (tx *Tx) Append(writes []kv.Write) error {
 	if len(tx.bulk) > 0 {
 		for _, w := range writes {
@@ -334,6 +334,9 @@ func (tx *Tx) Append(writes []kv.Write) error {
 	tx.bulk = writes
 	return nil
 }
+
+// SpareWrites is about how many writes go into a transaction beside those of Append.
+const SpareWrites = 16
 
 // DeleteRange removes every key of r. It reads r: a key that someone else adds there before the
 // commit is a conflict.
@@ -608,18 +611,14 @@ func refusal(err error) error {
 func (tx *Tx) batch() *kv.Batch {
 	b := &kv.Batch{Snapshot: tx.version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn,
 		Urgent: tx.opt.Urgent, Told: tx.told}
-	b.Writes = make([]kv.Write, 0, tx.buf.Len()+len(tx.bulk))
-	bulk := tx.bulk
+	b.Writes = make([]kv.Write, 0, tx.buf.Len())
 	var c overlay.Cursor
 	for ok := c.First(&tx.buf, nil); ok; ok = c.Next() {
-		n := 0
-		for n < len(bulk) && bytes.Compare(bulk[n].Key, c.Key()) < 0 {
-			n++
-		}
-		b.Writes = append(append(b.Writes, bulk[:n]...), kv.Write{Key: c.Key(), Value: c.Value()})
-		bulk = bulk[n:]
+		b.Writes = append(b.Writes, kv.Write{Key: c.Key(), Value: c.Value()})
 	}
-	b.Writes = append(b.Writes, bulk...)
+	if len(tx.bulk) > 0 {
+		b.Writes = mergeWrites(tx.bulk, b.Writes)
+	}
 	if tx.first {
 		b.Reads.Keys = withWritten(b.Reads.Keys, b.Writes)
 	}
@@ -628,6 +627,19 @@ func (tx *Tx) batch() *kv.Batch {
 		b.Deltas = append(b.Deltas, kv.Delta{Key: c.Key(), Add: n})
 	}
 	return b
+}
+
+// mergeWrites puts few writes into many, in their room where they have some. Both are sorted, and share no key.
+func mergeWrites(many, few []kv.Write) []kv.Write {
+	left := len(many)
+	many = slices.Grow(many, len(few))[:left+len(few)]
+	for i := len(few) - 1; i >= 0; i-- {
+		at, _ := slices.BinarySearchFunc(many[:left], few[i].Key,
+			func(w kv.Write, key []byte) int { return bytes.Compare(w.Key, key) })
+		copy(many[at+i+1:], many[at:left])
+		many[at+i], left = few[i], at
+	}
+	return many
 }
 
 // version is what a batch says that the transaction has read.

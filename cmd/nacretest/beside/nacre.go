@@ -16,6 +16,8 @@ import (
 type nacre struct {
 	server *harness.Server
 	conn   *client.Client
+
+	exported []byte // see importer
 }
 
 func startNacre(ctx context.Context, dir string) (side, error) {

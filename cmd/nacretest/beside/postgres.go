@@ -19,6 +19,8 @@ type postgres struct {
 	server *pgserver.Server
 	conn   *pgx.Conn
 	family *harness.Family
+
+	exported []byte // see importer
 }
 
 func startPostgres(ctx context.Context, dir string) (side, error) {

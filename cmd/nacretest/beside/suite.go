@@ -17,7 +17,7 @@ import (
 // Suites are the suites of this package.
 func Suites() []harness.Suite {
 	return []harness.Suite{{Name: "beside",
-		About:    "scans, groups, orders, indexes, texts and inserts beside PostgreSQL and SQLite: CPU per operation",
+		About:    "scans, groups, orders, indexes, texts, inserts, builds and imports beside PostgreSQL and SQLite: CPU per operation",
 		Examples: []string{"beside", "beside -only count,group9 -rows 500000", "beside -sides nacre,sqlite -for 5s"},
 		Flags:    flags}}
 }
@@ -116,7 +116,7 @@ func (o *options) run(ctx context.Context, out io.Writer) (err error) {
 			}
 		}
 	}
-	return nil
+	return o.measureLoads(ctx, out, d, names, sides)
 }
 
 // measure prints a line of the table. Sides that answer differently do not do the same work: that is an error.

@@ -32,17 +32,23 @@ type Builder struct {
 	counts  *counts // of texts, nil until the first record
 	age     int     // of counts, when the first of noted was
 
-	noted   [][]noted   // pages
-	held    int         // postings in them
+	builderRoom
+	held   int        // postings that are noted
+	writes []kv.Write // in order of the keys
+	slab   slab
+	wrote  bool // some of it all has been written
+
+	count, length int64
+}
+
+// builderRoom is what a Builder leaves to the next one: lists that grow are copied again and again.
+type builderRoom struct {
+	noted   [][]noted // pages, all that there are; the first have what is held
+	ordered []posting
 	terms   []buildTerm // of noted
 	docs    []buildDoc  // of noted
 	records []kv.Write  // by record
 	numbers []kv.Write  // by document
-	writes  []kv.Write  // in order of the keys
-	slab    slab
-	wrote   bool // some of it all has been written
-
-	count, length int64
 }
 
 // noted is a posting: the places of its term and of its document, and how often the one is in the other.
@@ -118,6 +124,7 @@ func (b *Builder) Add(a *Analyzer, record []byte, texts []string) error {
 	}
 	if b.counts == nil {
 		b.counts = b.texts.takeCounts()
+		b.builderRoom, b.counts.built = b.counts.built, builderRoom{}
 	}
 	length := b.counts.document(&b.scratch, a, texts)
 	if b.held == 0 {
@@ -155,21 +162,21 @@ func (b *Builder) Add(a *Analyzer, record []byte, texts []string) error {
 	return nil
 }
 
-// notedPage is how many postings a page has: a list that grows is copied again and again.
+// notedPage is how many postings a page has.
 const notedPage = 8192
 
 func (b *Builder) note(n noted) {
-	if b.held%notedPage == 0 {
-		b.noted = append(b.noted, make([]noted, 0, notedPage))
+	at := b.held / notedPage
+	if at == len(b.noted) {
+		b.noted = append(b.noted, make([]noted, notedPage))
 	}
-	page := &b.noted[len(b.noted)-1]
-	*page = append(*page, n)
+	b.noted[at][b.held%notedPage] = n
 	b.held++
 }
 
 // flush writes what is held. last says that there is no more.
 func (b *Builder) flush(last bool) error {
-	terms, ps := b.ordered()
+	terms, ps := b.inOrder()
 	ends := ends{x: b.x}
 	if b.shared {
 		if err := ends.open(); err != nil {
@@ -177,7 +184,7 @@ func (b *Builder) flush(last bool) error {
 		}
 		defer ends.close()
 	}
-	b.writes = make([]kv.Write, 0, len(b.records)+len(b.numbers)+3*len(terms)+b.held/blockSize)
+	b.writes = make([]kv.Write, 0, len(b.records)+len(b.numbers)+3*len(terms)+b.held/blockSize+txn.SpareWrites)
 	b.writes = append(append(b.writes, b.records...), b.numbers...)
 	for len(terms) > 0 {
 		t := &b.terms[terms[0]]
@@ -192,16 +199,19 @@ func (b *Builder) flush(last bool) error {
 	if err := b.write(b.writes, last); err != nil {
 		return err
 	}
-	b.noted, b.held, b.docs, b.records, b.numbers, b.writes = nil, 0, b.docs[:0], b.records[:0], b.numbers[:0], nil
 	for i := range b.terms {
 		b.terms[i].in = nil
 	}
-	b.terms = b.terms[:0]
+	clear(b.terms) // what they lead to is not to be kept
+	clear(b.records)
+	clear(b.numbers)
+	b.terms, b.docs, b.records, b.numbers = b.terms[:0], b.docs[:0], b.records[:0], b.numbers[:0]
+	b.held, b.writes = 0, nil
 	return nil
 }
 
-// ordered are the terms in order, by their places, and their postings one after the other.
-func (b *Builder) ordered() ([]uint32, []posting) {
+// inOrder gives the terms in order, by their places, and their postings one after the other.
+func (b *Builder) inOrder() ([]uint32, []posting) {
 	if b.counts == nil {
 		return nil, nil
 	}
@@ -225,9 +235,10 @@ func (b *Builder) ordered() ([]uint32, []posting) {
 		b.terms[i].at, next[i] = at, at
 		at += b.terms[i].count
 	}
-	ps := make([]posting, b.held)
-	for _, page := range b.noted {
-		for _, n := range page {
+	b.ordered = slices.Grow(b.ordered[:0], b.held)
+	ps := b.ordered[:b.held]
+	for i, left := 0, b.held; left > 0; i, left = i+1, left-notedPage {
+		for _, n := range b.noted[i][:min(notedPage, left)] {
 			d := &b.docs[n.doc]
 			ps[next[n.term]] = posting{d.number, n.tf, d.length}
 			next[n.term]++
@@ -388,6 +399,7 @@ func (b *Builder) FinishPart(all bool) error {
 		return err
 	}
 	if b.counts != nil {
+		b.counts.built, b.builderRoom = b.builderRoom, builderRoom{}
 		b.texts.counts.Put(b.counts)
 		b.counts = nil
 	}

@@ -15,13 +15,15 @@ type counts struct {
 	of    *Analyzer
 	age   int                 // how often it has begun to remember
 	terms map[string]*counted // by term
-	words map[string]*counted // by word, where the filters make one term of it; nil for those that they drop
+	words wordTable           // where the filters make one term of a word
 	met   []*counted          // of the document, in the end by term
 	doc   uint64
 
 	ranked int // how many terms have a rank
 	order  []uint64
 	room   []*counted
+
+	built builderRoom
 }
 
 // counted is a term and how often the document has it.
@@ -47,8 +49,8 @@ func (c *counts) document(s *Scratch, a *Analyzer, texts []string) (length uint3
 
 // begin begins a document.
 func (c *counts) begin(a *Analyzer) {
-	if c.of != a || len(c.words) >= maxWords || len(c.terms) >= maxWords {
-		c.of, c.terms, c.words, c.ranked = a, map[string]*counted{}, map[string]*counted{}, 0
+	if c.of != a || c.words.used >= maxWords || len(c.terms) >= maxWords {
+		c.of, c.terms, c.words, c.ranked = a, map[string]*counted{}, wordTable{}, 0
 		c.age++
 	}
 	if len(c.terms)-c.ranked > max(leastRanked, c.ranked/4) {
@@ -121,10 +123,9 @@ func (c *counts) add(s *Scratch, a *Analyzer, text string) (length int) {
 		return len(tokens)
 	}
 	a.split.each(text, func(from, to, _, _ int) {
-		w := text[from:to]
-		t, known := c.words[w]
+		t, known := c.words.find(text, from, to)
 		if !known {
-			t = c.make(s, a, w)
+			t = c.make(s, a, text[from:to])
 		}
 		if t != nil {
 			c.count(t)
@@ -146,7 +147,7 @@ func (c *counts) make(s *Scratch, a *Analyzer, word string) *counted {
 	if len(tokens) > 0 {
 		t = c.term(tokens[0].Term)
 	}
-	c.words[word] = t
+	c.words.put(word, t)
 	return t
 }
 

@@ -179,14 +179,14 @@ func (s *Store) putChunk(data *bbolt.Bucket, cur *overlay.Cursor, more bool) (bo
 	}
 	first, last := cur.Key(), cur.Key()
 	prev, next := around(data, first)
-	size, missing := int64(0), gap{data: data}
+	size, gone := int64(0), remover{cur: data.Cursor()}
 	for n := 0; more && n < s.chunkKeys() && size < s.chunkBytes(); n++ {
 		var err error
 		last = cur.Key()
 		switch v := cur.Value(); {
-		case v == nil && !missing.holds(last):
-			err = data.Delete(last)
-		case v != nil:
+		case v == nil:
+			err = gone.delete(last)
+		default:
 			size += int64(len(v))
 			err = data.Put(last, v)
 		}
@@ -199,44 +199,28 @@ func (s *Store) putChunk(data *bbolt.Bucket, cur *overlay.Cursor, more bool) (bo
 	return more, nil
 }
 
-// gap tells which keys that a checkpoint is to delete are not in a bucket: those of records that came and went since
-// the last one. What comes and goes together is often one run of keys, as of an index that is built anew: one search
-// answers for all of them. The checkpoint changes keys in ascending order, so a gap ahead of it stays one.
-type gap struct {
-	data  *bbolt.Bucket
-	known bool // data has no key from the one that was looked for up to end
-	last  bool // nor any behind that
+// remover deletes keys from a bucket, in ascending order. Many of those that a checkpoint is to delete are not there:
+// those of records that came and went since the last one. What comes and goes together is often one run of keys, as of
+// an index that is built anew: one search answers for all of them. The checkpoint changes keys in ascending order, so a
+// gap ahead of it stays one.
+type remover struct {
+	cur   *bbolt.Cursor // one for all: each has room of its own for its way down
+	known bool          // the bucket has no key from the one that was looked for up to end
+	last  bool          // nor any behind that
 	end   []byte
-	again bool // it has answered for a second key
-	blind int  // how many keys are not looked for
 }
 
-// unsought is how many keys are not looked for after one that was in vain: because it is there, or the only one in its
-// gap. Deleting a key looks for it, too.
-const unsought = 16
-
-// holds reports whether it is known that data does not have key. Keys ascend.
-func (g *gap) holds(key []byte) bool {
-	if g.known && (g.last || bytes.Compare(key, g.end) < 0) {
-		g.again = true
-		return true
+// delete deletes a key, which may be absent.
+func (r *remover) delete(key []byte) error {
+	if r.known && (r.last || bytes.Compare(key, r.end) < 0) {
+		return nil
 	}
-	if g.known && !g.again {
-		g.blind = unsought
+	end, _ := r.cur.Seek(key)
+	if r.known = !bytes.Equal(end, key); !r.known {
+		return r.cur.Delete()
 	}
-	g.known, g.again = false, false
-	if g.blind > 0 {
-		g.blind--
-		return false
-	}
-	end, _ := g.data.Cursor().Seek(key)
-	if bytes.Equal(end, key) {
-		g.blind = unsought
-		return false
-	}
-	g.known, g.last = true, end == nil
-	g.end = append(g.end[:0], end...)
-	return true
+	r.last, r.end = end == nil, append(r.end[:0], end...)
+	return nil
 }
 
 // around gives the keys of data before a key, and from it on; nil for none.

@@ -133,11 +133,11 @@ func (c *Cursor) Valid() bool { return c.depth > 0 }
 // Key is the key at the cursor, which must be Valid.
 func (c *Cursor) Key() []byte {
 	s := &c.path[c.depth-1]
-	return s.node.items[s.i].key.bytes()
+	return s.node.items[s.i].key()
 }
 
 // Value is the value at the cursor, which must be Valid.
 func (c *Cursor) Value() []byte {
 	s := &c.path[c.depth-1]
-	return s.node.items[s.i].val.bytes()
+	return s.node.items[s.i].val()
 }

@@ -17,7 +17,7 @@ type Loader struct {
 // change.
 func (l *Loader) Add(keys, vals [][]byte) {
 	for i := range keys {
-		l.items = append(l.items, item{spanOf(keys[i]), spanOf(vals[i])})
+		l.items = append(l.items, itemOf(0, keys[i], vals[i])) // build sets the heads
 	}
 	l.ends = append(l.ends, len(l.items))
 }
@@ -65,7 +65,7 @@ func mergeRuns(ends []int, base int, a, b []item, inB bool) []item {
 // merge appends two sorted lists to out, which has room for them; where both have a key, newer wins.
 func merge(out, older, newer []item) []item {
 	for len(older) > 0 && len(newer) > 0 {
-		switch c := bytes.Compare(older[0].key.bytes(), newer[0].key.bytes()); {
+		switch c := bytes.Compare(older[0].key(), newer[0].key()); {
 		case c < 0:
 			out = append(out, older[0])
 			older = older[1:]
@@ -88,14 +88,18 @@ func build(items []item) Tree {
 	level := make([]child, 0, len(items)/filled+1)
 	for len(items) > 0 {
 		n := min(filled, len(items))
-		level = append(level, child{key: items[0].key, node: &node{items: items[:n:n]}})
+		leaf := &node{items: items[:n:n]}
+		leaf.refit()
+		level = append(level, leaf.child())
 		items = items[n:]
 	}
 	for len(level) > 1 {
 		above := make([]child, 0, len(level)/filled+1)
 		for len(level) > 0 {
 			n := min(filled, len(level))
-			above = append(above, child{key: level[0].key, node: &node{kids: level[:n:n]}})
+			branch := &node{kids: level[:n:n]}
+			branch.refit()
+			above = append(above, child{node: branch}.named(&level[0]))
 			level = level[n:]
 		}
 		level = above

@@ -27,7 +27,7 @@ func (t *Tree) SetRun(keys, vals [][]byte) {
 	r := runner{t: t}
 	r.put(t.root, keys, vals)
 	for len(r.kids) > 1 {
-		r.branches(nil, 0)
+		r.branches(nil, 0, false)
 	}
 	t.root = r.kids[0].node
 	t.n += r.added
@@ -48,52 +48,55 @@ func (r *runner) put(n *node, keys, vals [][]byte) {
 		return
 	}
 	base := len(r.kids)
-	left := n.kids
+	kids, from := n.kids, 0
+	fit := true // what is on the stack from base on has the prefix of n
 	for len(keys) > 0 {
-		i := placeOf(left, keys)
-		r.kids = append(r.kids, left[:i]...)
+		i := n.childFrom(from, keys[0])
+		r.kids = append(r.kids, kids[from:i]...)
 		part := len(keys)
-		if i+1 < len(left) {
-			part = countBelow(keys, left[i+1].key.bytes())
+		if i+1 < len(kids) {
+			part = n.countBelow(keys, i+1)
 		}
 		at := len(r.kids)
-		r.put(left[i].node, keys[:part], vals[:part])
-		r.kids[at].key = left[i].key
-		left, keys, vals = left[i+1:], keys[part:], vals[part:]
+		r.put(kids[i].node, keys[:part], vals[:part])
+		r.kids[at] = r.kids[at].named(&kids[i])
+		for j := at + 1; j < len(r.kids); j++ {
+			c := &r.kids[j]
+			out, head := n.place(c.key())
+			c.head, fit = head, fit && out == 0
+		}
+		from, keys, vals = i+1, keys[part:], vals[part:]
 	}
-	r.kids = append(r.kids, left...)
-	r.branches(n, base)
+	r.kids = append(r.kids, kids[from:]...)
+	r.branches(n, base, fit)
 }
 
-// placeOf is the index of the child that the first of keys belongs to; it belongs to no child before these.
-func placeOf(kids []child, keys [][]byte) int {
-	if len(kids) > 4*len(keys) {
-		return sort.Search(len(kids)-1, func(i int) bool { return bytes.Compare(kids[i+1].key.bytes(), keys[0]) > 0 })
+// countBelow is how many of keys, the first at least, are less than the key of the i-th child. It looks near the front
+// first.
+func (n *node) countBelow(keys [][]byte, i int) int {
+	bound := &n.kids[i]
+	below := func(key []byte) bool {
+		c, head := n.place(key)
+		return c < 0 || c == 0 && bound.after(key, head)
 	}
-	i := 0
-	for i+1 < len(kids) && bytes.Compare(kids[i+1].key.bytes(), keys[0]) <= 0 {
-		i++
-	}
-	return i
-}
-
-// countBelow is how many of keys, the first at least, are less than bound. It looks near the front first.
-func countBelow(keys [][]byte, bound []byte) int {
 	lo, hi := 1, 1
-	for hi < len(keys) && bytes.Compare(keys[hi], bound) < 0 {
+	for hi < len(keys) && below(keys[hi]) {
 		lo, hi = hi+1, 2*hi+1
 	}
 	hi = min(hi, len(keys))
-	return lo + sort.Search(hi-lo, func(i int) bool { return bytes.Compare(keys[lo+i], bound) >= 0 })
+	return lo + sort.Search(hi-lo, func(i int) bool { return !below(keys[lo+i]) })
 }
 
 // branches makes what is on the stack from base on the children of one node or several, which take its place there. The
-// first is n itself if that is ours.
-func (r *runner) branches(n *node, base int) {
+// first is n itself if that is ours. fit says that they have the prefix of n and their heads in it.
+func (r *runner) branches(n *node, base int, fit bool) {
 	kids := r.kids[base:]
 	r.kids = r.kids[:base]
 	if n != nil && n.owner == r.t.owner && len(kids) <= min(fanout, cap(n.kids)) {
 		n.kids = append(n.kids[:0], kids...)
+		if !fit {
+			n.refit()
+		}
 		r.kids = append(r.kids, child{node: n})
 		return
 	}
@@ -101,7 +104,14 @@ func (r *runner) branches(n *node, base int) {
 		part := kids[:min(size, len(kids))]
 		kids = kids[len(part):]
 		room := make([]child, 0, min(fanout, len(part)+spare))
-		r.kids = append(r.kids, child{key: part[0].key, node: &node{owner: r.t.owner, kids: append(room, part...)}})
+		branch := &node{owner: r.t.owner, kids: append(room, part...)}
+		if fit {
+			branch.prefix = n.prefix
+			branch.sharpen()
+		} else {
+			branch.refit()
+		}
+		r.kids = append(r.kids, child{node: branch}.named(&branch.kids[0]))
 	}
 }
 
@@ -127,7 +137,8 @@ func (r *runner) leaf(n *node, keys, vals [][]byte) {
 		}
 	default:
 		room := make([]item, 0, min(fanout, total+spare))
-		n = &node{owner: r.t.owner, items: merged(room, n.items, keys, vals), last: n.last}
+		n = &node{owner: r.t.owner, prefix: n.prefix, items: n.merged(room, keys, vals), last: n.last}
+		n.fitRun(keys)
 	}
 	r.added += len(n.items) - before
 	r.kids = append(r.kids, child{node: n})
@@ -135,17 +146,23 @@ func (r *runner) leaf(n *node, keys, vals [][]byte) {
 
 // split is leaf for one that cannot hold what comes into it.
 func (r *runner) split(n *node, keys, vals [][]byte) {
-	if len(n.items) == 0 || bytes.Compare(n.items[len(n.items)-1].key.bytes(), keys[0]) < 0 {
+	if len(n.items) == 0 || bytes.Compare(n.items[len(n.items)-1].key(), keys[0]) < 0 {
 		r.extend(n, keys, vals)
 		return
 	}
-	r.items = merged(slices.Grow(r.items[:0], len(n.items)+len(keys)), n.items, keys, vals)
+	r.items = n.merged(slices.Grow(r.items[:0], len(n.items)+len(keys)), keys, vals)
 	all := r.items
 	r.added += len(all) - len(n.items)
+	fit := n.has(keys[0]) && n.has(keys[len(keys)-1]) // and all in between
 	for size := share(len(all)); len(all) > 0; {
 		part := all[:min(size, len(all))]
 		all = all[len(part):]
-		r.push(append(make([]item, 0, min(fanout, len(part)+spare)), part...))
+		leaf := r.push(append(make([]item, 0, min(fanout, len(part)+spare)), part...))
+		if leaf.prefix = n.prefix; fit {
+			leaf.sharpen()
+		} else {
+			leaf.refit()
+		}
 	}
 }
 
@@ -157,43 +174,61 @@ func (r *runner) extend(n *node, keys, vals [][]byte) {
 		items = append(make([]item, 0, min(fanout, len(items)+len(keys)+spare)), items...)
 		part := min(fanout-len(items), len(keys))
 		for i, key := range keys[:part] {
-			items = append(items, item{spanOf(key), spanOf(vals[i])})
+			items = append(items, itemOf(0, key, vals[i])) // refit sets the heads
 		}
 		keys, vals = keys[part:], vals[part:]
-		r.push(items)
+		r.push(items).refit()
 	}
 }
 
-// push pushes a new leaf.
-func (r *runner) push(items []item) {
+// push pushes a new leaf, whose prefix is still to be set.
+func (r *runner) push(items []item) *node {
 	leaf := &node{owner: r.t.owner, items: items, last: len(items) - 1}
-	r.kids = append(r.kids, child{key: items[0].key, node: leaf})
+	r.kids = append(r.kids, leaf.child())
+	return leaf
 }
 
-// merged appends items with keys and vals set in them.
-func merged(dst, items []item, keys, vals [][]byte) []item {
+// fitRun makes the prefix of n one of a run of keys too, which are in it already: with the first and the last of them
+// all that are in between have it.
+func (n *node) fitRun(keys [][]byte) {
+	was := n.prefix.n
+	if n.share(keys[0]); len(keys) > 1 {
+		n.share(keys[len(keys)-1])
+	}
+	if len(n.items) == len(keys) && was == 0 { // it was empty
+		n.refit()
+	}
+}
+
+// merged appends the items of a leaf with keys and vals set in them. The heads are those in its prefix.
+func (n *node) merged(dst []item, keys, vals [][]byte) []item {
+	items := n.items
 	for k, key := range keys {
-		i, found := seek(items, key, len(keys)-k)
-		dst = append(dst, items[:i]...)
-		items = items[i:]
-		if found {
-			dst = append(dst, item{items[0].key, spanOf(vals[k])})
-			items = items[1:]
-			continue
+		c, head := n.place(key)
+		i, found := len(items), false
+		if c < 0 {
+			i = 0
+		} else if c == 0 {
+			i, found = seek(items, key, head, len(keys)-k)
 		}
-		dst = append(dst, item{spanOf(key), spanOf(vals[k])})
+		dst = append(dst, items[:i]...)
+		it := itemOf(head, key, vals[k])
+		if items = items[i:]; found {
+			it.k, it.kn = items[0].k, items[0].kn
+			items = items[1:]
+		}
+		dst = append(dst, it)
 	}
 	return append(dst, items...)
 }
 
 // seek is the index of the first of items whose key is >= key, the first of so many keys that are looked for in turn.
-func seek(items []item, key []byte, keys int) (i int, found bool) {
+func seek(items []item, key []byte, head uint64, keys int) (i int, found bool) {
 	if len(items) > 4*keys {
-		i = sort.Search(len(items), func(i int) bool { return bytes.Compare(items[i].key.bytes(), key) >= 0 })
-		return i, i < len(items) && bytes.Equal(items[i].key.bytes(), key)
+		return findIn(items, key, head)
 	}
 	for ; i < len(items); i++ {
-		if c := bytes.Compare(items[i].key.bytes(), key); c >= 0 {
+		if c := items[i].compare(key, head); c >= 0 {
 			return i, c == 0
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -94,20 +95,111 @@ func checkShape(t *rapid.T, n *node, from, to []byte) {
 		t.Fatalf("a node of %d", n.size())
 	}
 	for _, it := range n.items {
-		if k := it.key.bytes(); bytes.Compare(k, from) < 0 || to != nil && bytes.Compare(k, to) >= 0 {
+		if k := it.key(); bytes.Compare(k, from) < 0 || to != nil && bytes.Compare(k, to) >= 0 {
 			t.Fatalf("key %x is outside %x and %x", k, from, to)
 		}
 	}
+	checkHeads(t, n)
 	for i, c := range n.kids {
 		low, high := from, to
 		if i > 0 {
-			low = c.key.bytes()
+			low = c.key()
 		}
 		if i+1 < len(n.kids) {
-			high = n.kids[i+1].key.bytes()
+			high = n.kids[i+1].key()
 		}
 		checkShape(t, c.node, low, high)
 	}
+}
+
+// checkHeads holds that a node knows the prefix and the heads of its keys.
+func checkHeads(t *rapid.T, n *node) {
+	check := func(key []byte, head uint64) {
+		if !n.has(key) || headOf(key[n.prefix.n:]) != head {
+			t.Fatalf("%x has the head %x behind %x", key, head, n.prefix.bytes())
+		}
+	}
+	for _, it := range n.items {
+		check(it.key(), it.head)
+	}
+	for i := 1; i < len(n.kids); i++ {
+		check(n.kids[i].key(), n.kids[i].head)
+	}
+}
+
+// TestKeysOfAllShapes drives a tree by runs and single changes whose keys are prefixes of each other, end with zeros,
+// or share long prefixes in groups, beside a map.
+func TestKeysOfAllShapes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rnd := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		const table = "the prefix of a table, "
+		groups := [][]byte{nil, {0}, []byte(table), []byte(table + "and an index"), {0xff, 0xff}}
+		if one := rapid.IntRange(-1, len(groups)-1).Draw(t, "only"); one >= 0 {
+			groups = groups[one : one+1]
+		}
+		key := func() []byte {
+			k := slices.Clone(groups[rnd.IntN(len(groups))])
+			for range 1 + rnd.IntN(10) {
+				k = append(k, []byte{0, 0, 1, 'a', 'b', 0xff}[rnd.IntN(6)])
+			}
+			return k
+		}
+		var tree Tree
+		truth, snaps := map[string]string{}, []Tree{}
+		for step := range rapid.IntRange(1, 40).Draw(t, "steps") {
+			run := map[string]string{}
+			for range rnd.IntN(rapid.SampledFrom([]int{2, 40, 400}).Draw(t, "run")) {
+				run[string(key())] = fmt.Sprint(step)
+			}
+			keys, vals := [][]byte{}, [][]byte{}
+			for _, k := range slices.Sorted(maps.Keys(run)) {
+				keys, vals = append(keys, []byte(k)), append(vals, []byte(run[k]))
+			}
+			tree.SetRun(keys, vals)
+			maps.Copy(truth, run)
+			if rnd.IntN(3) == 0 {
+				snaps = append(snaps, tree.Snapshot())
+			}
+			for range rnd.IntN(40) {
+				if k := key(); rnd.IntN(3) == 0 {
+					tree.Delete(k)
+					delete(truth, string(k))
+				} else {
+					tree.Set(k, k)
+					truth[string(k)] = string(k)
+				}
+			}
+		}
+		var l Loader
+		var keys, vals [][]byte
+		for _, k := range slices.Sorted(maps.Keys(truth)) {
+			keys, vals = append(keys, []byte(k)), append(vals, []byte(truth[k]))
+		}
+		l.Add(keys, vals)
+		for _, got := range []Tree{tree, l.Tree()} {
+			checkShape(t, got.root, nil, nil)
+			var c Cursor
+			ok, i := c.First(&got, nil), 0
+			for ; ok && i < len(keys); ok, i = c.Next(), i+1 {
+				if !bytes.Equal(c.Key(), keys[i]) || !bytes.Equal(c.Value(), vals[i]) {
+					t.Fatalf("item %d is %x with %q, want %x with %q", i, c.Key(), c.Value(), keys[i], vals[i])
+				}
+			}
+			if ok || i < len(keys) || got.Len() != len(keys) {
+				t.Fatalf("%d keys of %d, want %d", i, got.Len(), len(keys))
+			}
+			for range 200 {
+				k := key()
+				v, found := got.Get(k)
+				if want, there := truth[string(k)]; found != there || string(v) != want {
+					t.Fatalf("%x is %q %v, want %q %v", k, v, found, want, there)
+				}
+			}
+		}
+		for _, s := range snaps {
+			checkShape(t, s.root, nil, nil)
+		}
+	})
 }
 
 // BenchmarkRun puts 300,000 keys in, as many as start a checkpoint, in commits of some size that are published, as runs

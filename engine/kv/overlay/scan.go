@@ -71,16 +71,16 @@ func (s *Scan) Beyond(dst []kv.Pair) (n int) {
 	}
 	at := &s.cur.path[s.cur.depth-1]
 	items := at.node.items
-	if s.bound != nil && bytes.Compare(items[len(items)-1].key.bytes(), s.bound) >= 0 {
+	if s.bound != nil && bytes.Compare(items[len(items)-1].key(), s.bound) >= 0 {
 		end, _ := at.node.find(s.bound)
 		items = items[:end]
 	}
 	for n < len(dst) && at.i+1 < len(items) {
 		next := &items[at.i+1]
-		if next.val.data == nil {
+		if next.v == nil {
 			break
 		}
-		dst[n] = kv.Pair{Key: next.key.bytes(), Value: next.val.bytes()}
+		dst[n] = kv.Pair{Key: next.key(), Value: next.val()}
 		n++
 		at.i++
 	}

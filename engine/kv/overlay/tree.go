@@ -9,6 +9,7 @@ package overlay
 
 import (
 	"bytes"
+	"cmp"
 	"unsafe"
 )
 
@@ -50,19 +51,44 @@ func (n *near) holds(owner *token, key []byte) bool {
 type token struct{ _ byte }
 
 type node struct {
-	owner *token
-	items []item  // leaf
-	kids  []child // branch; nil in a leaf
-	last  int     // of a leaf: where the last new item went
+	owner  *token
+	items  []item  // leaf
+	kids   []child // branch; nil in a leaf
+	prefix span    // of all keys here, but for that of the first child
+	last   int     // of a leaf: where the last new item went
 }
 
-type item struct{ key, val span }
+// item is a key and its value. Neither is as long as 4 GiB: a batch is not.
+type item struct {
+	head uint64 // of the key, see node.place
+	k, v *byte
+	kn   uint32
+	vn   uint32
+}
 
-// child is a subtree whose keys are all >= key (the first child's key is not looked at).
+func (it *item) key() []byte { return unsafe.Slice(it.k, int(it.kn)) }
+func (it *item) val() []byte { return unsafe.Slice(it.v, int(it.vn)) }
+
+func itemOf(head uint64, key, val []byte) item {
+	it := item{head: head, k: unsafe.SliceData(key), kn: uint32(len(key))}
+	it.set(val)
+	return it
+}
+
+func (it *item) set(val []byte) { it.v, it.vn = unsafe.SliceData(val), uint32(len(val)) }
+
+// child is a subtree whose keys are all >= its key (the first child's key is not looked at).
 type child struct {
-	key  span
+	head uint64
+	k    *byte
+	kn   uint32
 	node *node
 }
+
+func (c *child) key() []byte { return unsafe.Slice(c.k, int(c.kn)) }
+
+// named is the child with the key, and the head, of another one.
+func (c child) named(as *child) child { return child{as.head, as.k, as.kn, c.node} }
 
 // span is a slice without a capacity: commits in random key order do little else than copy nodes.
 type span struct {
@@ -100,7 +126,7 @@ func (t *Tree) Get(key []byte) ([]byte, bool) {
 	if !found {
 		return nil, false
 	}
-	return n.items[i].val.bytes(), true
+	return n.items[i].val(), true
 }
 
 // Set puts val at key and gives what was there before. The key that is there already is kept.
@@ -122,8 +148,9 @@ func (t *Tree) Set(key, val []byte) (old []byte, replaced bool) {
 	if right.node != nil {
 		t.near = near{}
 		left := t.root
-		t.root = &node{owner: t.owner, kids: make([]child, 0, spare)}
-		t.root.kids = append(t.root.kids, child{node: left}, right)
+		t.root = &node{owner: t.owner, kids: append(make([]child, 0, spare), child{node: left})}
+		right.head = t.root.admit(right.key())
+		t.root.kids = append(t.root.kids, right)
 	}
 	if !replaced {
 		t.n++
@@ -176,7 +203,7 @@ func (t *Tree) mutable(n *node) *node {
 	if n.owner == t.owner {
 		return n
 	}
-	c := &node{owner: t.owner, last: n.last}
+	c := &node{owner: t.owner, prefix: n.prefix, last: n.last}
 	if n.kids != nil {
 		c.kids = append(make([]child, 0, min(fanout, len(n.kids)+spare)), n.kids...)
 	} else {
@@ -186,25 +213,55 @@ func (t *Tree) mutable(n *node) *node {
 }
 
 // childOf is the index of the child that key belongs to.
-func (n *node) childOf(key []byte) int {
-	lo, hi := 1, len(n.kids)
+func (n *node) childOf(key []byte) int { return n.childFrom(0, key) }
+
+// childFrom is childOf for a key that belongs to no child before the i-th.
+func (n *node) childFrom(i int, key []byte) int {
+	c, head := n.place(key)
+	switch {
+	case c < 0:
+		return i
+	case c > 0:
+		return len(n.kids) - 1
+	}
+	lo, hi := i+1, len(n.kids)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		if bytes.Compare(n.kids[m].key.bytes(), key) <= 0 {
-			lo = m + 1
-		} else {
+		if n.kids[m].after(key, head) {
 			hi = m
+		} else {
+			lo = m + 1
 		}
 	}
 	return lo - 1
 }
 
+// after reports whether the key of c is greater than key, which has that head in its node.
+func (c *child) after(key []byte, head uint64) bool {
+	if c.head != head {
+		return c.head > head
+	}
+	return bytes.Compare(c.key(), key) > 0
+}
+
 // find is the index of the first item whose key is >= key.
 func (n *node) find(key []byte) (int, bool) {
-	lo, hi := 0, len(n.items)
+	c, head := n.place(key)
+	switch {
+	case c < 0:
+		return 0, false
+	case c > 0:
+		return len(n.items), false
+	}
+	return findIn(n.items, key, head)
+}
+
+// findIn is find for items of a node, in which key has a head.
+func findIn(items []item, key []byte, head uint64) (int, bool) {
+	lo, hi := 0, len(items)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		switch c := bytes.Compare(n.items[m].key.bytes(), key); {
+		switch c := items[m].compare(key, head); {
 		case c == 0:
 			return m, true
 		case c < 0:
@@ -216,6 +273,14 @@ func (n *node) find(key []byte) (int, bool) {
 	return lo, false
 }
 
+// compare is bytes.Compare of the key of an item and key, which has that head in its node.
+func (it *item) compare(key []byte, head uint64) int {
+	if it.head != head {
+		return cmp.Compare(it.head, head)
+	}
+	return bytes.Compare(it.key(), key)
+}
+
 // set inserts below n, which is ours; right is the new sibling when n was split.
 func (t *Tree) set(n *node, key, val []byte) (old []byte, replaced bool, right child) {
 	if n.kids == nil {
@@ -224,10 +289,10 @@ func (t *Tree) set(n *node, key, val []byte) (old []byte, replaced bool, right c
 	}
 	i := n.childOf(key)
 	if i > 0 {
-		t.near.from = n.kids[i].key
+		t.near.from = spanOf(n.kids[i].key())
 	}
 	if i+1 < len(n.kids) {
-		t.near.to = n.kids[i+1].key
+		t.near.to = spanOf(n.kids[i+1].key())
 	}
 	c := t.mutable(n.kids[i].node)
 	n.kids[i].node = c
@@ -236,6 +301,7 @@ func (t *Tree) set(n *node, key, val []byte) (old []byte, replaced bool, right c
 		return old, replaced, child{}
 	}
 	t.near = near{} // some of the keys are in another leaf now
+	split.head = n.admit(split.key())
 	i++
 	if len(n.kids) < fanout {
 		n.kids = append(n.kids, child{})
@@ -249,11 +315,13 @@ func (t *Tree) set(n *node, key, val []byte) (old []byte, replaced bool, right c
 func (t *Tree) setLeaf(n *node, key, val []byte) (old []byte, replaced bool, right child) {
 	i, found := n.find(key)
 	if found {
-		old, n.items[i].val = n.items[i].val.bytes(), spanOf(val)
+		old = n.items[i].val()
+		n.items[i].set(val)
 		return old, true, child{}
 	}
+	it := itemOf(n.admit(key), key, val)
 	if len(n.items) < fanout {
-		n.insert(i, item{spanOf(key), spanOf(val)})
+		n.insert(i, it)
 		return nil, false, child{}
 	}
 	// Keys that arrive in order leave full nodes behind, also where others follow them.
@@ -261,15 +329,23 @@ func (t *Tree) setLeaf(n *node, key, val []byte) (old []byte, replaced bool, rig
 	if i == fanout || i == n.last+1 {
 		mid = i
 	}
-	r := &node{owner: t.owner, items: append(make([]item, 0, fanout), n.items[mid:]...)}
+	r := &node{owner: t.owner, prefix: n.prefix, items: append(make([]item, 0, fanout), n.items[mid:]...)}
 	clear(n.items[mid:])
 	n.items = n.items[:mid]
 	if i <= mid && mid < fanout {
-		n.insert(i, item{spanOf(key), spanOf(val)})
+		n.insert(i, it)
 	} else {
-		r.insert(i-mid, item{spanOf(key), spanOf(val)})
+		r.insert(i-mid, it)
 	}
-	return nil, false, child{key: r.items[0].key, node: r}
+	n.sharpen()
+	r.sharpen()
+	return nil, false, r.child()
+}
+
+// child is a leaf as that of a branch, where its head is still to be set.
+func (n *node) child() child {
+	first := &n.items[0]
+	return child{k: first.k, kn: first.kn, node: n}
 }
 
 func (n *node) insert(i int, it item) {
@@ -288,7 +364,7 @@ func (t *Tree) splitBranch(n *node, i int, c child) child {
 	if i == fanout {
 		mid = fanout
 	}
-	r := &node{owner: t.owner, kids: append(make([]child, 0, fanout), n.kids[mid:]...)}
+	r := &node{owner: t.owner, prefix: n.prefix, kids: append(make([]child, 0, fanout), n.kids[mid:]...)}
 	clear(n.kids[mid:])
 	n.kids = n.kids[:mid]
 	dst, at := n, i
@@ -298,14 +374,16 @@ func (t *Tree) splitBranch(n *node, i int, c child) child {
 	dst.kids = append(dst.kids, child{})
 	copy(dst.kids[at+1:], dst.kids[at:])
 	dst.kids[at] = c
-	return child{key: r.kids[0].key, node: r}
+	n.sharpen()
+	r.sharpen()
+	return child{node: r}.named(&r.kids[0])
 }
 
 // delete removes key, which is there, below n, which is ours.
 func (t *Tree) delete(n *node, key []byte) []byte {
 	if n.kids == nil {
 		i, _ := n.find(key)
-		old := n.items[i].val.bytes()
+		old := n.items[i].val()
 		copy(n.items[i:], n.items[i+1:])
 		n.items[len(n.items)-1] = item{}
 		n.items = n.items[:len(n.items)-1]
@@ -341,7 +419,8 @@ func (t *Tree) merge(n *node, i int) {
 	left.items = append(left.items, right.node.items...)
 	if at := len(left.kids); right.node.kids != nil {
 		left.kids = append(left.kids, right.node.kids...)
-		left.kids[at].key = right.key // its own may be unset: it was a first child
+		left.kids[at] = left.kids[at].named(&right) // its own may be unset: it was a first child
 	}
+	left.refit()
 	n.removeChild(i + 1)
 }

@@ -1,0 +1,109 @@
+package overlay
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// A search that looks at keys waits for the memory of each of them: they lie where a batch has put them. So a node has
+// the head of each key beside it: the eight bytes behind the prefix that all keys of the node begin with. Only keys
+// with equal heads are compared themselves.
+
+// headOf is the first eight bytes of k as a number that has their order; what is missing counts as zeros.
+func headOf(k []byte) uint64 {
+	if len(k) >= 8 {
+		return binary.BigEndian.Uint64(k)
+	}
+	var b [8]byte
+	copy(b[:], k)
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// place is where key stands beside the keys of n that begin with its prefix, which are all but the first of a branch:
+// below 0, before them, above 0, behind them, or 0, where head says.
+func (n *node) place(key []byte) (c int, head uint64) {
+	if !n.has(key) {
+		return bytes.Compare(key, n.prefix.bytes()), 0
+	}
+	return 0, headOf(key[n.prefix.n:])
+}
+
+// has reports whether key begins with the prefix of n.
+func (n *node) has(key []byte) bool { return bytes.HasPrefix(key, n.prefix.bytes()) }
+
+// admit gives the head of a key that comes into n, whose prefix is one of that, too, from then on.
+func (n *node) admit(key []byte) uint64 {
+	if len(n.items) == 0 && len(n.kids) < 2 {
+		n.prefix = spanOf(key)
+	}
+	n.share(key)
+	return headOf(key[n.prefix.n:])
+}
+
+// share makes the prefix of n one of key too.
+func (n *node) share(key []byte) {
+	if !n.has(key) {
+		prefix := n.prefix.bytes()
+		n.prefix = clonedSpan(prefix[:shared(prefix, key)])
+		n.setHeads()
+	}
+}
+
+// setHeads sets all heads.
+func (n *node) setHeads() {
+	p := n.prefix.n
+	for i := range n.items {
+		it := &n.items[i]
+		it.head = headOf(it.key()[p:])
+	}
+	for i := 1; i < len(n.kids); i++ {
+		c := &n.kids[i]
+		c.head = headOf(c.key()[p:])
+	}
+}
+
+// refit finds the longest prefix of n anew.
+func (n *node) refit() {
+	var first, last []byte
+	if size := len(n.items); size > 0 {
+		first, last = n.items[0].key(), n.items[size-1].key()
+	} else if size := len(n.kids); size > 1 {
+		first, last = n.kids[1].key(), n.kids[size-1].key()
+	}
+	n.prefix = clonedSpan(first[:shared(first, last)])
+	n.setHeads()
+}
+
+// sharpen does so where half of each head or more tells nothing apart: some of the keys went elsewhere.
+func (n *node) sharpen() {
+	var first, last uint64
+	if size := len(n.items); size > 1 {
+		first, last = n.items[0].head, n.items[size-1].head
+	} else if size := len(n.kids); size > 2 {
+		first, last = n.kids[1].head, n.kids[size-1].head
+	} else {
+		return
+	}
+	if (first^last)>>32 == 0 {
+		n.refit()
+	}
+}
+
+// clonedSpan is a copy of b: a key that is gone is not to be kept for its first bytes.
+func clonedSpan(b []byte) span {
+	if len(b) == 0 {
+		return span{}
+	}
+	return spanOf(bytes.Clone(b))
+}
+
+// shared is how many bytes two keys begin with in common.
+func shared(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
