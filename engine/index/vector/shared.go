@@ -135,14 +135,14 @@ func (s *shared) nearest(query []byte, ef int, at kv.Version, count int64,
 	compared := func(places []uint32) {
 		for _, p := range places {
 			if seen(p) {
-				hits = append(hits, found{g.nodes[p].record, to(p, unbounded)})
+				hits = append(hits, found{g.nodes[p].record, to.one(p, unbounded)})
 			}
 		}
 	}
 	if whole = g.live <= exactLimit || ef >= g.live/4; whole {
 		for p := range g.nodes {
 			if seen(uint32(p)) {
-				hits = append(hits, found{g.nodes[p].record, to(uint32(p), unbounded)})
+				hits = append(hits, found{g.nodes[p].record, to.one(uint32(p), unbounded)})
 			}
 		}
 	} else {
