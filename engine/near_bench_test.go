@@ -68,7 +68,9 @@ func BenchmarkSpeedGraph(b *testing.B) {
 func BenchmarkSpeedHops(b *testing.B) {
 	s := stored(b, func(s *engine.Session) { run(b, s, society) })
 	b.Run("1", func(b *testing.B) { speed(b, s, "SELECT VALUE ->knows->person FROM ONLY person:42", 10) })
-	b.Run("2", func(b *testing.B) { speed(b, s, "SELECT VALUE ->knows->person->knows->person FROM ONLY person:42", 100) })
+	b.Run("2", func(b *testing.B) {
+		speed(b, s, "SELECT VALUE ->knows->person->knows->person FROM ONLY person:42", 100)
+	})
 	b.Run("3", func(b *testing.B) {
 		speed(b, s, "SELECT VALUE ->knows->person->knows->person->knows->person FROM ONLY person:42", 1000)
 	})

@@ -30,8 +30,8 @@ func (a *vectors[T]) fourOf(v []T) *four {
 	return nil
 }
 
-// each is measure.each. The distances are those of euclidean and dot, to the bit. A search waits for memory more than it
-// counts: all vectors are on their way before the first one is measured.
+// each is measure.each. The distances are those of euclidean and dot, to the bit. A search waits for memory more than
+// it counts: all vectors are on their way before the first one is measured.
 func (f *four) each(far []float64, places []uint32, bound float64) {
 	lines := min((len(f.v)*4+cacheLine-1)/cacheLine, mostTouch/cacheLine)
 	for _, p := range places {

@@ -206,15 +206,15 @@ func (g *graph) descend(r *workspace, to measure, layer int) near {
 	return at
 }
 
-// expand finds the ef nearest nodes on a layer that keep wants, beginning at one, into r.best. Nodes that are not
-// wanted are walked through.
+// expand finds the ef nearest nodes on a layer that keep wants (nil: all), beginning at some, into r.best. Nodes that
+// are not wanted are walked through.
 func (g *graph) expand(r *workspace, to measure, from []near, layer, ef int, keep func(uint32) bool) {
 	for _, n := range from {
 		if !r.see(n.place) {
 			continue
 		}
 		r.near.push(n)
-		if keep(n.place) {
+		if keep == nil || keep(n.place) {
 			r.best.push(n)
 		}
 	}
@@ -239,7 +239,7 @@ func (g *graph) expand(r *workspace, to measure, from []near, layer, ef int, kee
 				continue
 			}
 			r.near.push(near{d, p})
-			if !keep(p) {
+			if keep != nil && !keep(p) {
 				continue
 			}
 			r.best.push(near{d, p})
@@ -250,7 +250,7 @@ func (g *graph) expand(r *workspace, to measure, from []near, layer, ef int, kee
 	}
 }
 
-// search adds about ef nearest linked nodes that keep wants, in no order.
+// search adds about ef nearest linked nodes that keep wants (nil: all), in no order.
 func (g *graph) search(dst []found, to measure, ef int, keep func(uint32) bool) []found {
 	if g.top < 0 {
 		return dst
@@ -375,9 +375,8 @@ func (g *graph) neighbours(place uint32, level int) [][]near {
 	r := g.workspace()
 	defer g.workspaces.Put(r)
 	r.from = append(r.from[:0], g.descend(r, to, level))
-	all := func(uint32) bool { return true }
 	for l := min(level, g.top); l >= 0; l-- {
-		g.expand(r, to, r.from, l, g.spec.Construction, all)
+		g.expand(r, to, r.from, l, g.spec.Construction, nil)
 		r.from = append(r.from[:0], r.best.items...)
 		candidates := append(g.linking.candidates[:0], r.from...)
 		if g.spec.Extend {

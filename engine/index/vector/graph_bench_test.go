@@ -58,7 +58,6 @@ func searchGraph(b *testing.B, metric string, n int) func(i int) {
 	for i := range asked {
 		asked[i] = vector()
 	}
-	all := func(uint32) bool { return true }
 	var hits []found
-	return func(i int) { hits = g.search(hits[:0], g.arena.to(asked[i%len(asked)]), 40, all) }
+	return func(i int) { hits = g.search(hits[:0], g.arena.to(asked[i%len(asked)]), 40, nil) }
 }

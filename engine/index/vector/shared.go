@@ -146,7 +146,11 @@ func (s *shared) nearest(query []byte, ef int, at kv.Version, count int64,
 			}
 		}
 	} else {
-		hits = g.search(hits, to, ef, seen)
+		keep := seen
+		if last := len(s.versions) - 1; g.dead == 0 && len(mine) == 0 && (last < 0 || s.versions[last] <= at) {
+			keep = nil // the snapshot has all nodes: none of them is looked at for that
+		}
+		hits = g.search(hits, to, ef, keep)
 		compared(g.queue)
 		compared(g.loose)
 	}

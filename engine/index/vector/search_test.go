@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/kv/mem"
+	"github.com/nacredb/nacre/engine/value"
 )
 
 // TestFourDistances: measured four at once, distances are those of one by one, to the bit; those that are not below the
@@ -64,4 +66,46 @@ func storedFloats(t *testing.T, s *Spec, r *rand.Rand) []byte {
 		t.Fatal(err)
 	}
 	return slices.Clip(raw)
+}
+
+// TestSearchesOfOlderSnapshots: a search in a graph gives none of the vectors that came after its snapshot, nor one that its
+// transaction took out.
+func TestSearchesOfOlderSnapshots(t *testing.T) {
+	b := newBench(t, mem.New(), hnsw(2, "EUCLIDEAN", "F32"))
+	defer b.cache.Close()
+	const before, after = 4 * exactLimit, 50
+	r := rand.New(rand.NewPCG(3, 3))
+	b.write(func(x *Index) {
+		for id := range before {
+			b.put(x, id, []float64{r.NormFloat64(), r.NormFloat64()})
+		}
+	})
+	b.settle()
+	older := b.begin(false)
+	defer older.Tx.Cancel()
+	b.write(func(x *Index) {
+		for id := range after {
+			b.put(x, before+id, []float64{0, 0})
+		}
+	})
+	b.settle()
+	for _, h := range b.nearest(older, []float64{0, 0}, 20, 40) {
+		if h.Record.Int() >= before {
+			t.Errorf("an older snapshot got %v", h.Record)
+		}
+	}
+	writer := b.begin(true)
+	defer writer.Tx.Cancel()
+	hits := b.nearest(writer, []float64{0, 0}, after, 60)
+	b.check(writer.Remove(hits[0].Record))
+	for _, h := range hits {
+		if h.Record.Int() < before {
+			t.Errorf("a new snapshot got %v", h.Record)
+		}
+	}
+	for _, h := range b.nearest(writer, []float64{0, 0}, after, 60) {
+		if value.Compare(h.Record, hits[0].Record) == 0 {
+			t.Errorf("a writer got %v, which it has removed", h.Record)
+		}
+	}
 }
