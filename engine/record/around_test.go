@@ -8,11 +8,12 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// TestReserve: a list that grows by as many stops from each is copied once or twice, and one that grows by many from the
-// first alone does not take much more than it has.
+// TestReserve: a list that grows by as many stops from each is copied once or twice, and one that grows by many from
+// the first alone does not take much more than it has.
 func TestReserve(t *testing.T) {
 	for _, tc := range []struct{ all, first, each, copies, most int }{
-		{100, 10, 10, 2, 1500}, {1000, 1, 1, 1, 1100}, {1000, 0, 0, 1, 1100}, {1, 5, 0, 1, 10}, {1000, 9000, 0, 3, 22_000},
+		{100, 10, 10, 2, 1500}, {1000, 1, 1, 1, 1100}, {1000, 0, 0, 1, 1100}, {1, 5, 0, 1, 10},
+		{1000, 9000, 0, 3, 22_000},
 	} {
 		var out, want []record.Stop
 		copies, before := 0, 0

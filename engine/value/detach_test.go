@@ -41,8 +41,8 @@ func TestDetachedValuesOutliveTheirBytes(t *testing.T) {
 	})
 }
 
-// TestDetachedRecordsOfLists: the ids of a list are those that it had, whatever stands between them, and are made many at
-// a time.
+// TestDetachedRecordsOfLists: the ids of a list are those that it had, also with other values between them, and are made
+// many at a time.
 func TestDetachedRecordsOfLists(t *testing.T) {
 	var list []value.Value
 	for i := range 200 {
@@ -51,7 +51,8 @@ func TestDetachedRecordsOfLists(t *testing.T) {
 		case 7:
 			list = append(list, value.Str("between"))
 		case 8:
-			list = append(list, value.Record("place", value.Array(value.Record("person", value.Int(1)), value.Str("x"))))
+			key := value.Array(value.Record("person", value.Int(1)), value.Str("x"))
+			list = append(list, value.Record("place", key))
 		}
 	}
 	v := value.ArrayOf(list)

@@ -73,7 +73,8 @@ func hops(n int) work {
 		fmt.Fprintf(&b, " JOIN knows k%d ON k%d.source = k%d.target", i, i, i-1)
 	}
 	b.WriteString(" WHERE k1.source = 500")
-	return same(fmt.Sprint("hops", n), "SELECT VALUE "+strings.Repeat("->knows->person", n)+" FROM ONLY person:500", b.String())
+	steps := strings.Repeat("->knows->person", n)
+	return same(fmt.Sprint("hops", n), "SELECT VALUE "+steps+" FROM ONLY person:500", b.String())
 }
 
 // data is the rows of the tables.
