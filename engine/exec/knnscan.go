@@ -102,7 +102,7 @@ func (s *knnScanRows) take(ctx context.Context, hit vector.Hit) error {
 		}
 	}
 	s.seen++
-	name := value.Record(s.tb.Name, hit.Record).Text()
+	name := RecordOf(doc).Text()
 	s.k.distances[name] = value.Float(hit.Distance)
 	ok, err := s.filter.holds(ctx, doc)
 	if !ok {

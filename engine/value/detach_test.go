@@ -41,8 +41,8 @@ func TestDetachedValuesOutliveTheirBytes(t *testing.T) {
 	})
 }
 
-// TestDetachedRecordsOfLists: the ids of a list are those that it had, also with other values between them, and are made
-// many at a time.
+// TestDetachedRecordsOfLists: the ids of a list are those that it had, also with other values between them, and are
+// made many at a time.
 func TestDetachedRecordsOfLists(t *testing.T) {
 	var list []value.Value
 	for i := range 200 {

@@ -68,8 +68,8 @@ func storedFloats(t *testing.T, s *Spec, r *rand.Rand) []byte {
 	return slices.Clip(raw)
 }
 
-// TestSearchesOfOlderSnapshots: a search in a graph gives none of the vectors that came after its snapshot, nor one that
-// its transaction took out.
+// TestSearchesOfOlderSnapshots: a search in a graph gives none of the vectors that came after its snapshot, nor one
+// that its transaction took out.
 func TestSearchesOfOlderSnapshots(t *testing.T) {
 	b := newBench(t, mem.New(), hnsw(2, "EUCLIDEAN", "F32"))
 	defer b.cache.Close()
