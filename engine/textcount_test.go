@@ -75,6 +75,7 @@ func TestIDsOfIndexes(t *testing.T) {
 		DEFINE FIELD up ON d COMPUTED n + 1; DEFINE TABLE l TYPE RELATION; DEFINE TABLE user; DEFINE ACCESS acc ON DATABASE TYPE RECORD;
 		FOR $i IN 0..300 { CREATE type::record('d', $i) SET n = $i % 7, open = $i % 3 = 0, body = 'red ' + (IF $i % 2 = 0 { 'fish' } ELSE { 'bird' }) };
 		CREATE d:[1.50dec, 2f, 'x', d:1], d:{ a: 1.0f, b: [NULL, 2] }, d:['a', 1.5f] SET n = 3, open = true, body = 'red fish';
+		DEFINE INDEX dv ON d FIELDS v HNSW DIMENSION 2; UPDATE d SET v = [n, record::id(id) % 17] WHERE type::is_int(record::id(id));
 		UPDATE d:1..20 SET body = 'blue fish'; DELETE d:250..; RELATE d:2->l->d:4`)
 	slow, stop := e.WithRulesOff(plan.CoverID)
 	t.Cleanup(stop)
@@ -87,6 +88,11 @@ func TestIDsOfIndexes(t *testing.T) {
 		"SELECT id, search::highlight('<', '>', 1) FROM d WHERE body @1@ 'fish'",
 		"SELECT id, body FROM d WHERE body @@ 'fish' LIMIT 3", "SELECT * FROM d WHERE body @@ 'fish' LIMIT 3",
 		"SELECT id, up FROM d WHERE body @@ 'fish' LIMIT 3", "SELECT id FROM d WHERE body @@ 'fish' ORDER BY n, id",
+		"SELECT id FROM d WHERE v <|9,40|> [3, 4]", "SELECT VALUE id FROM d WHERE v <|9,40|> [3, 4] AND open",
+		"SELECT id, vector::distance::knn() AS far FROM d WHERE v <|12,40|> [3, 4] ORDER BY far DESC",
+		"SELECT id, v FROM d WHERE v <|3,40|> [3, 4]", "SELECT id, up FROM d WHERE v <|3,40|> [3, 4]",
+		"SELECT id FROM d WHERE v <|9,40|> [3, 4] AND body @@ 'fish'", "SELECT id FROM d WHERE v <|9,40|> [3, 4] ORDER BY n, id",
+		"BEGIN; DELETE d:100..120; CREATE d:900 SET v = [3, 4], open = true; SELECT id FROM d WHERE v <|9,40|> [3, 4]; CANCEL",
 		"SELECT id AS n FROM d WHERE n = 3 ORDER BY n", "SELECT VALUE id FROM d WHERE n = 3",
 		"SELECT id, ->l->d AS to FROM d WHERE n = 2", "SELECT id, $this FROM d WHERE n = 2",
 		"SELECT id, (SELECT VALUE n FROM d WHERE id = $parent.id) AS x FROM d WHERE n = 2 LIMIT 4",

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -120,11 +121,14 @@ func TestPostgres(t *testing.T) {
 }
 
 func TestBeside(t *testing.T) {
-	out := mustPass(t, "beside -rows 2000 -documents 300 -for 1ms -rounds 1")
-	for _, w := range []string{"count ", "group5000 ", "textcount ", "insert100 "} {
+	out := mustPass(t, "beside -rows 2000 -documents 300 -vectors 1000 -for 1ms -rounds 1")
+	for _, w := range []string{"count ", "group5000 ", "textcount ", "phrase ", "hops3 ", "exactmany ", "insert100 "} {
 		if !strings.Contains(out, "\n"+w) {
 			t.Errorf("nothing is said of %s:\n%s", w, out)
 		}
+	}
+	if !regexp.MustCompile(`\nfiltered .*  nacre: recall (0\.9[5-9]|1\.0)\d*, ef \d+`).MatchString(out) {
+		t.Errorf("no recall of filtered searches:\n%s", out)
 	}
 	if out := mustPass(t, "beside -sides nacre -only point,equal -rows 1000 -documents 100 -for 1ms -rounds 1"); strings.Contains(out, "count") {
 		t.Errorf("more is measured than was asked for:\n%s", out)

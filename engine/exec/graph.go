@@ -89,9 +89,8 @@ func (r *Run) graphEach(ctx context.Context, env *Env, elems []value.Value, part
 
 // hop takes one step from every stop.
 func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]stop, error) {
-	return r.eachStop(ctx, g, nil, from, func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
+	return r.eachStop(ctx, g, from, func(out []stop, s *stop, id *value.RecordID) (_ []stop, err error) {
 		mark := len(out)
-		var err error
 		if g.Dir == ast.DirRef {
 			out, err = r.references(ctx, env, out, id, g)
 		} else {
@@ -105,11 +104,12 @@ func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]s
 	})
 }
 
-// eachStop extends out by step, which is of g, from every stop that is a record.
-func (r *Run) eachStop(ctx context.Context, g *ast.Graph, out, from []stop,
-	step func(out []stop, s *stop, id *value.RecordID) ([]stop, error)) ([]stop, error) {
+// eachStop is what step, which is of g, appends from every stop that is a record.
+func (r *Run) eachStop(ctx context.Context, g *ast.Graph, from []stop,
+	step func(out []stop, s *stop, id *value.RecordID) ([]stop, error)) (out []stop, err error) {
 	ahead := record.Ahead{}
 	for i := range from {
+		out = record.Reserve(out, i, len(from))
 		gate, err := r.nears(ctx)
 		if gate != nil {
 			err = ahead.Step(gate, g, from[i:])
@@ -131,10 +131,9 @@ func (r *Run) eachStop(ctx context.Context, g *ast.Graph, out, from []stop,
 // across is hop over the edges of g, and hop to the records of a table that the edges lead to. It makes no stop of an
 // edge that leads there.
 func (r *Run) across(ctx context.Context, from []stop, g *ast.Graph, to string) ([]stop, error) {
-	edges := func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
+	return r.eachStop(ctx, g, from, func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
 		return r.acrossFrom(ctx, out, s, id, g, to)
-	}
-	return r.eachStop(ctx, g, make([]stop, 0, len(from)), from, edges)
+	})
 }
 
 func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.RecordID, g *ast.Graph,

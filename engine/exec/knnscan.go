@@ -15,7 +15,8 @@ import (
 // nearest starts a walk over a vector index.
 func (b *pathBuilder) nearest(ctx context.Context, p *plan.Nearest) (rows, error) {
 	r, search := b.r, b.where.env.search
-	scan := &knnScanRows{r: r, env: b.where.env, tb: b.tb, ix: p.Index, knn: p.KNN, filter: b.where.of(p.Rest)}
+	scan := &knnScanRows{r: r, env: b.where.env, tb: b.tb, ix: p.Index, knn: p.KNN, filter: b.where.of(p.Rest),
+		ids: b.ids}
 	var err error
 	if scan.k, err = r.nearest(ctx, b.env, p.KNN); err != nil {
 		return nil, err
@@ -24,6 +25,7 @@ func (b *pathBuilder) nearest(ctx context.Context, p *plan.Nearest) (rows, error
 	if err != nil {
 		return nil, err
 	}
+	x.Bare = b.ids
 	if scan.walk, err = x.Search(ctx, scan.k.query, int(max(p.KNN.KNN.EF, p.KNN.KNN.K))); err != nil {
 		return nil, err
 	}
@@ -42,6 +44,7 @@ type knnScanRows struct {
 	k      *nearest
 	walk   *vector.Walk
 	filter *predicate
+	ids    bool // of the records only their ids are asked
 
 	found []nearRow
 	done  bool
@@ -89,8 +92,7 @@ func (s *knnScanRows) fill(ctx context.Context) error {
 
 // take keeps a hit whose record may be seen and holds.
 func (s *knnScanRows) take(ctx context.Context, hit vector.Hit) error {
-	id := &value.RecordID{Table: s.tb.Name, Key: hit.Record}
-	doc, err := s.r.Fetch(ctx, id)
+	doc, err := s.r.row(ctx, s.tb, hit.Record, s.ids)
 	if doc.IsNone() || err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (s *knnScanRows) take(ctx context.Context, hit vector.Hit) error {
 		}
 	}
 	s.seen++
-	name := value.RecordOf(id).Text()
+	name := RecordOf(doc).Text()
 	s.k.distances[name] = value.Float(hit.Distance)
 	ok, err := s.filter.holds(ctx, doc)
 	if !ok {

@@ -39,7 +39,13 @@ func CoversIDs(ctx context.Context, q *Query, s *ast.Select, path Path) bool {
 	if q.Off.Has(CoverID) {
 		return false
 	}
-	if _, text := path.(*Text); !text {
+	switch p := path.(type) {
+	case *Text:
+	case *Nearest:
+		if p.Rest != nil {
+			return false
+		}
+	default:
 		if rest, ok := q.left(ctx, path); !ok || rest != nil || q.Off.Has(TrustKeys) {
 			return false
 		}

@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/key"
@@ -15,6 +16,21 @@ import (
 type Stop struct {
 	At      value.Value
 	In, Out *value.RecordID
+}
+
+// mostReserved is how many stops room is made for before they are found.
+const mostReserved = 4096
+
+// Reserve makes room in out, which has what was found from done of all the stops of a list, for what may be found from
+// the others. A list that grows step by step is copied several times.
+func Reserve(out []Stop, done, all int) []Stop {
+	switch {
+	case done == 0 && all > 1:
+		return slices.Grow(out, min(all, mostReserved))
+	case done&(done-1) == 0 && done > 0: // the more are done, the better the guess
+		return slices.Grow(out, min(len(out)*(all-done)/done, mostReserved))
+	}
+	return out
 }
 
 // Step is Reach at each stop of a list that a step of a path is about to go on from: it reads the edges of the next

@@ -74,11 +74,25 @@ func (d *detacher) all(elems []Value) []Value {
 		return elems
 	}
 	out := make([]Value, len(elems))
+	var ids []RecordID // room for those to come: one that is kept keeps all of them
 	for i := range elems {
-		out[i] = d.value(elems[i])
+		if elems[i].kind != KindRecord {
+			out[i] = d.value(elems[i])
+			continue
+		}
+		if len(ids) == 0 {
+			ids = make([]RecordID, min(len(elems)-i, mostIDs))
+		}
+		r := elems[i].Record()
+		ids[0] = RecordID{Table: d.name(r.Table), Key: d.value(r.Key)}
+		out[i] = RecordOf(&ids[0])
+		ids = ids[1:]
 	}
 	return out
 }
+
+// mostIDs is how many record ids of an array are made at once.
+const mostIDs = 32
 
 // borrows reports whether v may alias the bytes that it was read from.
 func (v Value) borrows() bool {

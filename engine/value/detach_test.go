@@ -40,3 +40,30 @@ func TestDetachedValuesOutliveTheirBytes(t *testing.T) {
 		}
 	})
 }
+
+// TestDetachedRecordsOfLists: the ids of a list are those that it had, also with other values between them, and are
+// made many at a time.
+func TestDetachedRecordsOfLists(t *testing.T) {
+	var list []value.Value
+	for i := range 200 {
+		list = append(list, value.Record("person", value.Int(int64(i))))
+		switch i % 50 {
+		case 7:
+			list = append(list, value.Str("between"))
+		case 8:
+			key := value.Array(value.Record("person", value.Int(1)), value.Str("x"))
+			list = append(list, value.Record("place", key))
+		}
+	}
+	v := value.ArrayOf(list)
+	if got := value.Detach(v); value.Compare(got, v) != 0 || got.Elems()[0].Record() == v.Elems()[0].Record() {
+		t.Errorf("got %s, want a copy of %s", got, v)
+	}
+	ids := value.ArrayOf(list[:7])
+	for range 5 {
+		ids = value.ArrayOf(append(ids.Elems(), ids.Elems()...))
+	}
+	if n := testing.AllocsPerRun(10, func() { value.Detach(ids) }); n > 20 {
+		t.Errorf("%d ids take %v pieces of memory", ids.Len(), n)
+	}
+}

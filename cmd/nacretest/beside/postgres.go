@@ -2,6 +2,7 @@ package beside
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -19,6 +20,8 @@ type postgres struct {
 	server *pgserver.Server
 	conn   *pgx.Conn
 	family *harness.Family
+	vector bool // it has pgvector
+	width  int  // the width of searches by a graph that is set
 
 	exported []byte // see importer
 }
@@ -36,13 +39,16 @@ func startPostgres(ctx context.Context, dir string) (side, error) {
 		s.Stop()
 		return nil, err
 	}
-	return &postgres{server: s, conn: c, family: harness.FamilyOf(s.Cmd.Process.Pid)}, nil
+	p := &postgres{server: s, conn: c, family: harness.FamilyOf(s.Cmd.Process.Pid)}
+	err = c.QueryRow(ctx, "SELECT count(*) > 0 FROM pg_available_extensions WHERE name = 'vector'").Scan(&p.vector)
+	return p, err
 }
 
 func (p *postgres) load(ctx context.Context, d *data) error {
 	err := p.each(ctx, `CREATE TABLE person (id bigint PRIMARY KEY, name text, mail text, age bigint, city text, kind text,
 		score double precision, amount bigint, active boolean, zip text, at timestamptz, tags text[], address jsonb, bio text, rank bigint, note text);
 		CREATE TABLE item (id bigserial PRIMARY KEY, a bigint, b text);
+		CREATE TABLE knows (id bigserial PRIMARY KEY, source bigint, target bigint);
 		CREATE TABLE doc (id bigint PRIMARY KEY, body text, words tsvector GENERATED ALWAYS AS (to_tsvector('simple', body)) STORED)`)
 	if err != nil {
 		return err
@@ -66,8 +72,48 @@ func (p *postgres) load(ctx context.Context, d *data) error {
 	if err != nil {
 		return err
 	}
+	_, err = p.conn.CopyFrom(ctx, pgx.Identifier{"knows"}, []string{"source", "target"},
+		pgx.CopyFromSlice(len(d.knows), func(i int) ([]any, error) {
+			return []any{d.knows[i][0], d.knows[i][1]}, nil
+		}))
+	if err != nil {
+		return err
+	}
+	if p.vector {
+		if err := p.loadVectors(ctx, d); err != nil {
+			return err
+		}
+	}
 	return p.each(ctx, `CREATE INDEX ON person (city); CREATE INDEX ON person (rank); CREATE INDEX ON doc USING gin (words);
-		VACUUM ANALYZE person; VACUUM ANALYZE doc; CHECKPOINT`)
+		CREATE INDEX ON knows (source); CREATE INDEX ON knows (target);
+		VACUUM ANALYZE person; VACUUM ANALYZE doc; VACUUM ANALYZE knows; CHECKPOINT`)
+}
+
+// loadVectors makes the tables of vectors. Enough memory for a graph is not what is measured.
+func (p *postgres) loadVectors(ctx context.Context, d *data) error {
+	if err := p.each(ctx, "CREATE EXTENSION vector; SET maintenance_work_mem = '1GB'"); err != nil {
+		return err
+	}
+	for table, rows := range map[string]int{"few": d.few(), "many": len(d.vectors)} {
+		if err := p.each(ctx, fmt.Sprintf("CREATE TABLE %s (id bigint PRIMARY KEY, g bigint, v vector(%d))", table, dimension)); err != nil {
+			return err
+		}
+		err := chunks(rows, func(from, to int) error {
+			var b strings.Builder
+			for i := from; i < to; i++ {
+				fmt.Fprintf(&b, "%d\t%d\t%s\n", i, groupOf(i), vectorText(d.vectors[i]))
+			}
+			_, err := p.conn.PgConn().CopyFrom(ctx, strings.NewReader(b.String()), "COPY "+table+" FROM STDIN")
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := p.each(ctx, fmt.Sprintf("CREATE INDEX ON %s USING hnsw (v vector_l2_ops); VACUUM ANALYZE %[1]s", table)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // each runs statements one by one: a text of several is one transaction.
@@ -85,8 +131,12 @@ func (p *postgres) run(ctx context.Context, w *work, times int) (cpu time.Durati
 	if err != nil {
 		return 0, "", err
 	}
-	for range times {
-		if w.single {
+	for i := range times {
+		if w.near != nil {
+			var ids []int64
+			ids, err = p.nearest(ctx, w, w.asked[i%len(w.asked)])
+			answer = fmt.Sprint(len(ids), " rows")
+		} else if w.single {
 			answer, err = "0 rows", p.each(ctx, w.postgres)
 		} else {
 			answer, err = p.ask(ctx, w.postgres)
@@ -120,6 +170,23 @@ func (p *postgres) ask(ctx context.Context, text string) (answer string, err err
 		answer = fmt.Sprint(n, " rows")
 	}
 	return answer, rows.Err()
+}
+
+func (p *postgres) nearest(ctx context.Context, w *work, q []float32) ([]int64, error) {
+	if !p.vector {
+		return nil, fmt.Errorf("no pgvector (apt-get install postgresql-15-pgvector): %w", errors.ErrUnsupported)
+	}
+	if w.near.graph && w.width != p.width {
+		if err := p.each(ctx, fmt.Sprint("SET hnsw.ef_search = ", w.width)); err != nil {
+			return nil, err
+		}
+		p.width = w.width
+	}
+	rows, err := p.conn.Query(ctx, w.postgres, vectorText(q))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
 func (p *postgres) stop() error {

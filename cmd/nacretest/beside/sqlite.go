@@ -37,6 +37,7 @@ func (s *sqlite) load(ctx context.Context, d *data) error {
 	var b strings.Builder
 	b.WriteString(`PRAGMA journal_mode = WAL; CREATE TABLE person (id INTEGER PRIMARY KEY, name TEXT, mail TEXT, age INTEGER, city TEXT, kind TEXT,
 		score REAL, amount INTEGER, active INTEGER, zip TEXT, at INTEGER, tags TEXT, address TEXT, bio TEXT, rank INTEGER, note TEXT);
+		CREATE TABLE knows (id INTEGER PRIMARY KEY, source INTEGER, target INTEGER);
 		CREATE TABLE item (id INTEGER PRIMARY KEY, a INTEGER, b TEXT); CREATE VIRTUAL TABLE doc USING fts5(body); BEGIN;`)
 	for i := range d.people {
 		p := &d.people[i]
@@ -44,10 +45,14 @@ func (s *sqlite) load(ctx context.Context, d *data) error {
 			"'{\"street\":\"a street\",\"number\":%d,\"floor\":%d}', '%s', %d, NULL);\n", p.id, p.name, p.mail, p.age, p.city, p.kind, p.score,
 			p.amount, p.active, p.zip, p.at, p.tag, p.number, p.floor, p.bio, p.rank)
 	}
+	for _, k := range d.knows {
+		fmt.Fprintf(&b, "INSERT INTO knows (source, target) VALUES (%d, %d);\n", k[0], k[1])
+	}
 	for i, text := range d.texts {
 		fmt.Fprintf(&b, "INSERT INTO doc (rowid, body) VALUES (%d, '%s');\n", i, text)
 	}
 	b.WriteString(`COMMIT; CREATE INDEX byCity ON person (city); CREATE INDEX byRank ON person (rank);
+		CREATE INDEX bySource ON knows (source); CREATE INDEX byTarget ON knows (target);
 		INSERT INTO doc (doc) VALUES ('optimize'); ANALYZE; PRAGMA wal_checkpoint(TRUNCATE);`)
 	_, _, err := s.shell(ctx, b.String())
 	return err
@@ -71,6 +76,10 @@ func (s *sqlite) run(ctx context.Context, w *work, times int) (cpu time.Duration
 	}
 	_, cpu, err = s.shell(ctx, strings.Repeat(text, times+1))
 	return max(cpu-started, 0), answer, err
+}
+
+func (s *sqlite) nearest(context.Context, *work, []float32) ([]int64, error) {
+	return nil, fmt.Errorf("no vectors: %w", errors.ErrUnsupported)
 }
 
 func (s *sqlite) stop() error { return nil }

@@ -17,9 +17,10 @@ import (
 // Suites are the suites of this package.
 func Suites() []harness.Suite {
 	return []harness.Suite{{Name: "beside",
-		About:    "scans, groups, orders, indexes, texts, inserts, builds and imports beside PostgreSQL and SQLite: CPU per operation",
-		Examples: []string{"beside", "beside -only count,group9 -rows 500000", "beside -sides nacre,sqlite -for 5s"},
-		Flags:    flags}}
+		About: "scans, groups, indexes, texts, edges, vectors, inserts, builds and imports beside PostgreSQL and SQLite: CPU per operation",
+		Examples: []string{"beside", "beside -only count,group9 -rows 500000", "beside -sides nacre,sqlite -for 5s",
+			"beside -only hops3,exactmany,graphmany"},
+		Flags: flags}}
 }
 
 // options say what is measured, and how long.
@@ -29,6 +30,7 @@ type options struct {
 	sides     string
 	rows      int
 	documents int
+	vectors   int
 	length    time.Duration
 	rounds    int
 }
@@ -40,11 +42,12 @@ func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.StringVar(&o.sides, "sides", "nacre,postgres,sqlite", "what is measured")
 	fs.IntVar(&o.rows, "rows", 100_000, "records of 16 fields")
 	fs.IntVar(&o.documents, "documents", 100_000, "documents of 50 words")
+	fs.IntVar(&o.vectors, "vectors", 100_000, "vectors of 128 dimensions; a tenth of them in a table of their own, too")
 	fs.DurationVar(&o.length, "for", 2*time.Second, "how long each turn lasts, about")
 	fs.IntVar(&o.rounds, "rounds", 3, "how many turns each side has; the least CPU time counts")
 	return func(ctx context.Context, out io.Writer) error {
-		if o.rows < 1000 || o.documents < 100 || o.rounds < 1 {
-			return errors.New("want 1000 -rows, 100 -documents and 1 of -rounds at least")
+		if o.rows < 1000 || o.documents < 100 || o.vectors < 1000 || o.rounds < 1 {
+			return errors.New("want 1000 -rows, 100 -documents, 1000 -vectors and 1 of -rounds at least")
 		}
 		return o.run(ctx, out)
 	}
@@ -55,9 +58,21 @@ type side interface {
 	// load makes the tables and fills them.
 	load(ctx context.Context, d *data) error
 	// run runs the text of a piece of work so many times and gives the CPU time of the database for all of them, and
-	// what the last one answered: the only value, or the number of rows.
+	// what the last one answered: the only value, or the number of rows. errors.ErrUnsupported: the side cannot do it.
 	run(ctx context.Context, w *work, times int) (cpu time.Duration, answer string, err error)
+	// nearest gives the ids that a search for vectors finds.
+	nearest(ctx context.Context, w *work, q []float32) ([]int64, error)
 	stop() error
+}
+
+// wantVectors is how many vectors the work needs.
+func (o *options) wantVectors() int {
+	for i := range works {
+		if works[i].near != nil && harness.Among(o.only, works[i].name) {
+			return o.vectors
+		}
+	}
+	return 0
 }
 
 // start starts the sides that are asked for.
@@ -97,21 +112,21 @@ func (o *options) run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	d := makeData(o.rows, o.documents)
+	d := makeData(o.rows, o.documents, o.wantVectors())
 	for i, s := range sides {
 		if err := s.load(ctx, d); err != nil {
 			return fmt.Errorf("%s: load: %w", names[i], err)
 		}
 	}
-	fmt.Fprintf(out, "%d rows, %d documents; CPU in µs per operation, the least of %d turns; (n) times as much as nacre\n%-12s",
-		o.rows, o.documents, o.rounds, "")
+	fmt.Fprintf(out, "%d rows, %d documents, %d vectors; CPU in µs per operation, the least of %d turns; (n) times as much as nacre\n%-12s",
+		o.rows, o.documents, o.vectors, o.rounds, "")
 	for _, name := range names {
 		fmt.Fprintf(out, "%20s", name)
 	}
 	fmt.Fprintln(out)
 	for i := range works {
 		if w := &works[i]; harness.Among(o.only, w.name) {
-			if err := o.measure(ctx, out, w, names, sides); err != nil {
+			if err := o.measure(ctx, out, w, d, names, sides); err != nil {
 				return fmt.Errorf("%s: %w", w.name, err)
 			}
 		}
@@ -120,27 +135,43 @@ func (o *options) run(ctx context.Context, out io.Writer) (err error) {
 }
 
 // measure prints a line of the table. Sides that answer differently do not do the same work: that is an error.
-func (o *options) measure(ctx context.Context, out io.Writer, w *work, names []string, sides []side) error {
+func (o *options) measure(ctx context.Context, out io.Writer, w *work, d *data, names []string, sides []side) error {
 	fmt.Fprintf(out, "%-12s", w.name)
-	first, said := 0.0, ""
+	first, said, notes := 0.0, "", ""
 	for i, s := range sides {
-		each, answer, err := o.least(ctx, w, s)
-		if err != nil {
-			return fmt.Errorf("%s: %w", names[i], err)
-		}
+		each, answer, note, err := o.tuned(ctx, w, d, s)
 		cell := fmt.Sprintf("%.1f", each)
 		switch {
-		case i == 0:
+		case errors.Is(err, errors.ErrUnsupported):
+			cell, note = "-", strings.TrimSuffix(err.Error(), ": "+errors.ErrUnsupported.Error())
+		case err != nil:
+			return fmt.Errorf("%s: %w", names[i], err)
+		case said == "":
 			first, said = each, answer
 		case answer != said:
-			return fmt.Errorf("%s answers %s, and %s %s", names[0], said, names[i], answer)
+			return fmt.Errorf("%s, and %s: %s", said, names[i], answer)
 		case first > 0:
 			cell += fmt.Sprintf(" (%.2f)", each/first)
 		}
 		fmt.Fprintf(out, "%20s", cell)
+		if note != "" {
+			notes += "  " + names[i] + ": " + note
+		}
 	}
-	fmt.Fprintln(out)
+	fmt.Fprintln(out, notes)
 	return nil
+}
+
+// tuned is least of a piece of work, which is made to find enough where it is a search by a graph. note tells how.
+func (o *options) tuned(ctx context.Context, w *work, d *data, s side) (each float64, answer, note string, err error) {
+	one := *w
+	if w.near != nil {
+		if one, note, err = w.tune(ctx, s, d); err != nil {
+			return 0, "", "", err
+		}
+	}
+	each, answer, err = o.least(ctx, &one, s)
+	return each, answer, note, err
 }
 
 // firstRuns is how often work is done to see how long it takes: asking for the CPU time of a family takes as long as

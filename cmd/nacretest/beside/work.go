@@ -11,6 +11,9 @@ type work struct {
 	name                    string
 	nacre, postgres, sqlite string
 	single                  bool // statements of the text are transactions of their own, sent one by one
+	near                    *near
+	asked                   [][]float32 // the questions of near, when it is tuned
+	width                   int
 }
 
 // same is a piece of work whose SQL both others understand.
@@ -40,6 +43,14 @@ var works = []work{
 	{name: "textcount", nacre: "SELECT VALUE count() FROM doc WHERE body @@ 'word50' GROUP ALL",
 		postgres: "SELECT count(*) FROM doc WHERE words @@ to_tsquery('simple', 'word50')",
 		sqlite:   "SELECT count(*) FROM doc WHERE body MATCH 'word50'"},
+	{name: "phrase",
+		nacre:    "SELECT id, search::score(1) AS s FROM doc WHERE body @1@ 'word20 word50' AND body CONTAINS 'word20 word50 ' ORDER BY s DESC LIMIT 10",
+		postgres: "SELECT id, ts_rank(words, q) AS s FROM doc, to_tsquery('simple', 'word20 <-> word50') q WHERE words @@ q ORDER BY s DESC LIMIT 10",
+		sqlite:   `SELECT rowid, rank FROM doc WHERE body MATCH '"word20 word50"' ORDER BY rank LIMIT 10`},
+	hops(1), hops(2), hops(3),
+	nearest("exactfew", near{few: true}), nearest("exactmany", near{}),
+	nearest("graphfew", near{few: true, graph: true}), nearest("graphmany", near{graph: true}),
+	nearest("filtered", near{graph: true, filtered: true}),
 	{name: "insert100", single: true, nacre: strings.Repeat("INSERT INTO item { a: 1, b: 'two' } RETURN NONE;", 100),
 		postgres: strings.Repeat("INSERT INTO item (a, b) VALUES (1, 'two');", 100),
 		sqlite:   strings.Repeat("INSERT INTO item (a, b) VALUES (1, 'two');", 100)},
@@ -54,11 +65,28 @@ func match(name, words string) work {
 		sqlite: fmt.Sprintf("SELECT rowid, rank FROM doc WHERE body MATCH '%s' ORDER BY rank LIMIT 10", words)}
 }
 
-// data returns the rows of the tables.
-type data struct {
-	people []person
-	texts  []string
+// hops is who is so many steps away from a person, once for each way.
+func hops(n int) work {
+	var b strings.Builder
+	fmt.Fprintf(&b, "SELECT k%d.target FROM knows k1", n)
+	for i := 2; i <= n; i++ {
+		fmt.Fprintf(&b, " JOIN knows k%d ON k%d.source = k%d.target", i, i, i-1)
+	}
+	b.WriteString(" WHERE k1.source = 500")
+	steps := strings.Repeat("->knows->person", n)
+	return same(fmt.Sprint("hops", n), "SELECT VALUE "+steps+" FROM ONLY person:500", b.String())
 }
+
+// data is the rows of the tables.
+type data struct {
+	people         []person
+	texts          []string
+	knows          [][2]int // who knows whom
+	vectors, asked [][]float32
+}
+
+// The first people know some others each.
+const knowing, known = 10_000, 10
 
 // person is a record of 16 fields.
 type person struct {
@@ -70,7 +98,7 @@ type person struct {
 	tag                                  string
 }
 
-func makeData(rows, documents int) *data {
+func makeData(rows, documents, vectors int) *data {
 	r := rand.New(rand.NewPCG(7, 7))
 	d := &data{people: make([]person, rows), texts: make([]string, documents)}
 	for i := range d.people {
@@ -83,6 +111,10 @@ func makeData(rows, documents int) *data {
 			score: r.Float64() * 1000, active: i%3 == 0, at: 1_700_000_000 + r.Int64N(10_000_000),
 			tag: fmt.Sprint("t", i%10)}
 	}
+	for i := range min(rows, knowing) * known {
+		d.knows = append(d.knows, [2]int{i / known, r.IntN(min(rows, knowing))})
+	}
+	d.vectors, d.asked = makeVectors(vectors)
 	words := rand.NewZipf(r, 1.2, 4, 20_000)
 	for i := range d.texts {
 		var b strings.Builder

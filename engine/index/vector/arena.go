@@ -3,6 +3,7 @@ package vector
 import (
 	"encoding/binary"
 	"math"
+	"runtime"
 	"unsafe"
 )
 
@@ -20,16 +21,16 @@ type arena interface {
 	from(place uint32) measure
 	// apart is the distance between two places; one that is not below bound may be any that is not.
 	apart(p, q uint32, bound float64) float64
-	// touch reads a little of the vectors at places, so that they are in the cache when they are measured: they are
-	// fetched side by side. What it gives means nothing.
-	touch(places []uint32) byte
 	// between measures the distance from a vector to others, all in their stored form. It keeps none of the others.
 	between(raw []byte) func(other []byte) float64
 }
 
-// measure gives the distance to a place. One that is not below bound may be any that is not: most of those that a
+// measure tells how far places are. A distance that is not below bound may be any that is not: most of those that a
 // search measures are too far, and half of their elements tell.
-type measure func(place uint32, bound float64) float64
+type measure struct {
+	one  func(place uint32, bound float64) float64
+	each func(far []float64, places []uint32, bound float64) // one of each place
+}
 
 // unbounded is the bound of a distance that must be known.
 var unbounded = math.Inf(1)
@@ -143,6 +144,20 @@ func (a *vectors[T]) apart(p, q uint32, bound float64) float64 {
 
 // measure gives the distances from v.
 func (a *vectors[T]) measure(v []T) measure {
+	one := a.measureOne(v)
+	if four := a.fourOf(v); four != nil {
+		return measure{one, four.each}
+	}
+	return measure{one, func(far []float64, places []uint32, bound float64) {
+		touched := a.touch(places)
+		for i, p := range places {
+			far[i] = one(p, bound)
+		}
+		runtime.KeepAlive(touched)
+	}}
+}
+
+func (a *vectors[T]) measureOne(v []T) func(place uint32, bound float64) float64 {
 	f, list, d := a.distance, a.list, a.spec.Dimension
 	switch a.spec.Metric.name {
 	case "COSINE":
@@ -166,6 +181,8 @@ const (
 	mostTouch = 16 * cacheLine
 )
 
+// touch reads a little of the vectors at places, so that they are in the cache when they are measured: they are
+// fetched side by side. What it gives means nothing.
 func (a *vectors[T]) touch(places []uint32) (sum byte) {
 	size := min(a.spec.Dimension*int(unsafe.Sizeof(*new(T))), mostTouch)
 	for _, p := range places {

@@ -86,7 +86,12 @@ func searchBoth(t *testing.T, s *Spec) {
 	for range 60 {
 		ef, to := 1+r.IntN(60), g.arena.to(encoded())
 		bounded := g.search(nil, to, ef, keep)
-		whole := g.search(nil, func(p uint32, _ float64) float64 { return to(p, unbounded) }, ef, keep)
+		one := func(p uint32, _ float64) float64 { return to.one(p, unbounded) }
+		whole := g.search(nil, measure{one, func(far []float64, places []uint32, _ float64) {
+			for i, p := range places {
+				far[i] = one(p, unbounded)
+			}
+		}}, ef, keep)
 		if !slices.Equal(bounded, whole) {
 			t.Fatalf("%s %s, ef %d: got %v, want %v", s.Metric.name, s.Type, ef, bounded, whole)
 		}

@@ -131,8 +131,8 @@ type workspace struct {
 	seen       []uint32 // by place: the mark of the search that saw it
 	mark       uint32
 	from       []near
-	fresh      []uint32 // links of a node that were not seen before
-	touched    byte     // of no use: what is read is not left out then
+	fresh      []uint32  // links of a node that were not seen before
+	far        []float64 // how far they are
 }
 
 func (g *graph) workspace() *workspace {
@@ -152,6 +152,13 @@ func (r *workspace) next() {
 	}
 	r.near.reset()
 	r.best.reset()
+}
+
+// measure tells how far places are, until it is asked again.
+func (r *workspace) measure(to measure, places []uint32, bound float64) []float64 {
+	r.far = slices.Grow(r.far[:0], len(places))[:len(places)]
+	to.each(r.far, places, bound)
+	return r.far
 }
 
 func (r *workspace) see(place uint32) bool {
@@ -183,14 +190,15 @@ func (g *graph) level() int {
 const maxLevel = 31
 
 // descend walks from the entry point down to a layer, to the node that is nearest on each.
-func (g *graph) descend(to measure, layer int) near {
-	at := near{to(g.entry, unbounded), g.entry}
+func (g *graph) descend(r *workspace, to measure, layer int) near {
+	at := near{to.one(g.entry, unbounded), g.entry}
 	for l := g.top; l > layer; l-- {
 		for moved := true; moved; {
 			moved = false
-			for _, p := range g.nodes[at.place].at(l) {
-				if d := to(p, at.far); d < at.far {
-					at, moved = near{d, p}, true
+			links := g.nodes[at.place].at(l)
+			for i, d := range r.measure(to, links, at.far) {
+				if d < at.far {
+					at, moved = near{d, links[i]}, true
 				}
 			}
 		}
@@ -198,15 +206,15 @@ func (g *graph) descend(to measure, layer int) near {
 	return at
 }
 
-// expand finds the ef nearest nodes on a layer that keep wants, beginning at one, into r.best. Nodes that are not
-// wanted are walked through.
+// expand finds the ef nearest nodes on a layer that keep wants (nil: all), beginning at some, into r.best. Nodes that
+// are not wanted are walked through.
 func (g *graph) expand(r *workspace, to measure, from []near, layer, ef int, keep func(uint32) bool) {
 	for _, n := range from {
 		if !r.see(n.place) {
 			continue
 		}
 		r.near.push(n)
-		if keep(n.place) {
+		if keep == nil || keep(n.place) {
 			r.best.push(n)
 		}
 	}
@@ -221,18 +229,17 @@ func (g *graph) expand(r *workspace, to measure, from []near, layer, ef int, kee
 				r.fresh = append(r.fresh, p)
 			}
 		}
-		r.touched ^= g.arena.touch(r.fresh)
-		for _, p := range r.fresh {
-			bound := unbounded
-			if r.best.len() >= ef {
-				bound = r.best.top().far
-			}
-			d := to(p, bound)
-			if r.best.len() >= ef && d >= bound {
+		bound := unbounded
+		if r.best.len() >= ef {
+			bound = r.best.top().far
+		}
+		for i, d := range r.measure(to, r.fresh, bound) {
+			p := r.fresh[i]
+			if r.best.len() >= ef && d >= r.best.top().far {
 				continue
 			}
 			r.near.push(near{d, p})
-			if !keep(p) {
+			if keep != nil && !keep(p) {
 				continue
 			}
 			r.best.push(near{d, p})
@@ -243,14 +250,14 @@ func (g *graph) expand(r *workspace, to measure, from []near, layer, ef int, kee
 	}
 }
 
-// search adds about ef nearest linked nodes that keep wants, in no order.
+// search adds about ef nearest linked nodes that keep wants (nil: all), in no order.
 func (g *graph) search(dst []found, to measure, ef int, keep func(uint32) bool) []found {
 	if g.top < 0 {
 		return dst
 	}
 	r := g.workspace()
 	defer g.workspaces.Put(r)
-	r.from = append(r.from[:0], g.descend(to, 0))
+	r.from = append(r.from[:0], g.descend(r, to, 0))
 	g.expand(r, to, r.from, 0, ef, keep)
 	for _, n := range r.best.items {
 		dst = append(dst, found{g.nodes[n.place].record, n.far})
@@ -367,10 +374,9 @@ func (g *graph) neighbours(place uint32, level int) [][]near {
 	to := g.arena.from(place)
 	r := g.workspace()
 	defer g.workspaces.Put(r)
-	r.from = append(r.from[:0], g.descend(to, level))
-	all := func(uint32) bool { return true }
+	r.from = append(r.from[:0], g.descend(r, to, level))
 	for l := min(level, g.top); l >= 0; l-- {
-		g.expand(r, to, r.from, l, g.spec.Construction, all)
+		g.expand(r, to, r.from, l, g.spec.Construction, nil)
 		r.from = append(r.from[:0], r.best.items...)
 		candidates := append(g.linking.candidates[:0], r.from...)
 		if g.spec.Extend {
@@ -388,7 +394,7 @@ func (g *graph) extend(r *workspace, to measure, candidates []near, layer int) [
 	for _, c := range candidates[:len(candidates):len(candidates)] {
 		for _, p := range g.nodes[c.place].at(layer) {
 			if r.see(p) {
-				candidates = append(candidates, near{to(p, unbounded), p})
+				candidates = append(candidates, near{to.one(p, unbounded), p})
 			}
 		}
 	}

@@ -27,6 +27,8 @@ type Index struct {
 	// writers the transaction must be one of txn.Tx.FirstWins.
 	Filling bool
 
+	Bare bool // searches are for ids alone: who walks reads no records
+
 	building bool // see Remove
 
 	place
@@ -352,7 +354,7 @@ const mostAhead = 256
 
 // ahead reads the records of hits together, where the store is elsewhere: who walks reads them one by one.
 func (x *Index) ahead(hits foundHeap) error {
-	if !x.Tx.Prefetches() || len(hits) < 2 {
+	if x.Bare || !x.Tx.Prefetches() || len(hits) < 2 {
 		return nil
 	}
 	hits = hits[:min(len(hits), mostAhead)] // the first hits stand in front

@@ -478,7 +478,7 @@ func TestReadersAndWriters(t *testing.T) {
 				one.set(0, raw[8:])
 				zero, err := x.Spec.Encode(nil, numbersOf([]float64{0}))
 				b.check(err)
-				want := one.to(zero)(0, unbounded)
+				want := one.to(zero).one(0, unbounded)
 				for _, h := range hits {
 					if h.Distance != want {
 						t.Errorf("got %v at %v, want all at %v", h.Record, h.Distance, want)

@@ -135,18 +135,22 @@ func (s *shared) nearest(query []byte, ef int, at kv.Version, count int64,
 	compared := func(places []uint32) {
 		for _, p := range places {
 			if seen(p) {
-				hits = append(hits, found{g.nodes[p].record, to(p, unbounded)})
+				hits = append(hits, found{g.nodes[p].record, to.one(p, unbounded)})
 			}
 		}
 	}
 	if whole = g.live <= exactLimit || ef >= g.live/4; whole {
 		for p := range g.nodes {
 			if seen(uint32(p)) {
-				hits = append(hits, found{g.nodes[p].record, to(uint32(p), unbounded)})
+				hits = append(hits, found{g.nodes[p].record, to.one(uint32(p), unbounded)})
 			}
 		}
 	} else {
-		hits = g.search(hits, to, ef, seen)
+		keep := seen
+		if last := len(s.versions) - 1; g.dead == 0 && len(mine) == 0 && (last < 0 || s.versions[last] <= at) {
+			keep = nil // the snapshot has all nodes: none of them is looked at for that
+		}
+		hits = g.search(hits, to, ef, keep)
 		compared(g.queue)
 		compared(g.loose)
 	}
