@@ -17,7 +17,7 @@ import (
 // Suites are the suites of this package.
 func Suites() []harness.Suite {
 	return []harness.Suite{{Name: "beside",
-		About: "scans, groups, indexes, texts, edges, vectors, inserts, builds and imports beside PostgreSQL and SQLite: CPU per operation",
+		About: "scans, groups, indexes, texts, edges, vectors, inserts and builds beside PostgreSQL and SQLite: CPU per operation",
 		Examples: []string{"beside", "beside -only count,group9 -rows 500000", "beside -sides nacre,sqlite -for 5s",
 			"beside -only hops3,exactmany,graphmany"},
 		Flags: flags}}
