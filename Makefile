@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 .PHONY: build test bench generate clean
 
 build: ## one static binary, ./nacre
-	CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -gcflags 'github.com/pingcap/...=-l' -gcflags 'github.com/vektah/...=-l' -gcflags 'github.com/nacredb/nacre/cli/...=-l' -ldflags '-s -w -X main.version=$(VERSION)' -o nacre ./cmd/nacre
+	CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -gcflags 'github.com/pingcap/...=-l' -gcflags 'github.com/vektah/...=-l' -gcflags 'github.com/modelcontextprotocol/...=-l' -gcflags 'go.etcd.io/etcd/...=-l' -gcflags 'github.com/nacredb/nacre/cli/...=-l' -ldflags '-s -w -X main.version=$(VERSION)' -o nacre ./cmd/nacre
 
 test: ## everything that CI runs
 	./scripts/test
