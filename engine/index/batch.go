@@ -3,7 +3,6 @@ package index
 import (
 	"bytes"
 	"cmp"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -102,12 +101,12 @@ func (b *Batch) sorted() []order {
 	first := b.keyOf(0)
 	for i := range b.entries {
 		if k := b.keyOf(i); !bytes.HasPrefix(k, first) {
-			first = first[:sharedPrefix(first, k)]
+			first = first[:kv.SharedPrefix(first, k)]
 		}
 	}
 	out := make([]order, len(b.entries))
 	for i := range b.entries {
-		out[i] = order{headOf(b.keyOf(i)[len(first):]), int32(i)}
+		out[i] = order{kv.Head(b.keyOf(i)[len(first):]), int32(i)}
 	}
 	out = byHead(out)
 	for rest := out; len(rest) > 0; {
@@ -162,27 +161,6 @@ func byHead(in []order) []order {
 		in, out = out, in
 	}
 	return in
-}
-
-// sharedPrefix is how many bytes a and b begin with that are the same.
-func sharedPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
-}
-
-// headOf is the first eight bytes of k as a number that has their order; what is missing counts as zeros.
-func headOf(k []byte) uint64 {
-	if len(k) >= 8 {
-		return binary.BigEndian.Uint64(k)
-	}
-	var b [8]byte
-	copy(b[:], k)
-	return binary.BigEndian.Uint64(b[:])
 }
 
 // Write writes what was gathered. It is false where a unique index has no place for a record: nothing was written then,

@@ -158,7 +158,7 @@ func join(ranges []kv.Range, most int) []kv.Range {
 	}
 	gaps := make([]int, len(ranges)-1)
 	for i := range gaps {
-		gaps[i] = commonPrefix(ranges[i].End, ranges[i+1].Start)
+		gaps[i] = kv.SharedPrefix(ranges[i].End, ranges[i+1].Start)
 	}
 	order := slices.Clone(gaps)
 	slices.Sort(order)
@@ -183,16 +183,6 @@ func join(ranges []kv.Range, most int) []kv.Range {
 		}
 	}
 	return out
-}
-
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }
 
 // after is the smallest key greater than key.

@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/nacredb/nacre/engine/kv"
 )
 
 // block is one block on its way out: room for the header, then the payload.
@@ -29,7 +31,7 @@ func (b *block) size() int { return len(b.buf) - blockHeader }
 func (b *block) add(key, value []byte) {
 	n := 0
 	if b.entries > 0 {
-		n = commonPrefix(b.last, key)
+		n = kv.SharedPrefix(b.last, key)
 	}
 	b.buf = binary.AppendUvarint(b.buf, uint64(n))
 	b.buf = binary.AppendUvarint(b.buf, uint64(len(key)-n))
@@ -38,16 +40,6 @@ func (b *block) add(key, value []byte) {
 	b.buf = append(b.buf, value...)
 	b.last = append(b.last[:0], key...)
 	b.entries++
-}
-
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }
 
 // writer numbers, checks and writes blocks.

@@ -2,22 +2,13 @@ package overlay
 
 import (
 	"bytes"
-	"encoding/binary"
+
+	"github.com/nacredb/nacre/engine/kv"
 )
 
 // A search that looks at keys waits for the memory of each of them: they lie where a batch has put them. So a node has
 // the head of each key beside it: the eight bytes behind the prefix that all keys of the node begin with. Only keys
 // with equal heads are compared themselves.
-
-// headOf is the first eight bytes of k as a number that has their order; what is missing counts as zeros.
-func headOf(k []byte) uint64 {
-	if len(k) >= 8 {
-		return binary.BigEndian.Uint64(k)
-	}
-	var b [8]byte
-	copy(b[:], k)
-	return binary.BigEndian.Uint64(b[:])
-}
 
 // place is where key stands beside the keys of n that begin with its prefix, which are all but the first of a branch:
 // below 0, before them, above 0, behind them, or 0, where head says.
@@ -25,7 +16,7 @@ func (n *node) place(key []byte) (c int, head uint64) {
 	if !n.has(key) {
 		return bytes.Compare(key, n.prefix.bytes()), 0
 	}
-	return 0, headOf(key[n.prefix.n:])
+	return 0, kv.Head(key[n.prefix.n:])
 }
 
 // has reports whether key begins with the prefix of n.
@@ -37,14 +28,14 @@ func (n *node) admit(key []byte) uint64 {
 		n.prefix = spanOf(key)
 	}
 	n.share(key)
-	return headOf(key[n.prefix.n:])
+	return kv.Head(key[n.prefix.n:])
 }
 
 // share makes the prefix of n one of key too.
 func (n *node) share(key []byte) {
 	if !n.has(key) {
 		prefix := n.prefix.bytes()
-		n.prefix = clonedSpan(prefix[:shared(prefix, key)])
+		n.prefix = clonedSpan(prefix[:kv.SharedPrefix(prefix, key)])
 		n.setHeads()
 	}
 }
@@ -54,11 +45,11 @@ func (n *node) setHeads() {
 	p := n.prefix.n
 	for i := range n.items {
 		it := &n.items[i]
-		it.head = headOf(it.key()[p:])
+		it.head = kv.Head(it.key()[p:])
 	}
 	for i := 1; i < len(n.kids); i++ {
 		c := &n.kids[i]
-		c.head = headOf(c.key()[p:])
+		c.head = kv.Head(c.key()[p:])
 	}
 }
 
@@ -70,7 +61,7 @@ func (n *node) refit() {
 	} else if size := len(n.kids); size > 1 {
 		first, last = n.kids[1].key(), n.kids[size-1].key()
 	}
-	n.prefix = clonedSpan(first[:shared(first, last)])
+	n.prefix = clonedSpan(first[:kv.SharedPrefix(first, last)])
 	n.setHeads()
 }
 
@@ -95,15 +86,4 @@ func clonedSpan(b []byte) span {
 		return span{}
 	}
 	return spanOf(bytes.Clone(b))
-}
-
-// shared is how many bytes two keys begin with in common.
-func shared(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }

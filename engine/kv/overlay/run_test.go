@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/nacredb/nacre/engine/kv"
 )
 
 // TestRunIsItsSets drives a tree by runs, with single changes in between, beside one whose keys are set one by one, and
@@ -115,7 +117,7 @@ func checkShape(t *rapid.T, n *node, from, to []byte) {
 // checkHeads holds that a node knows the prefix and the heads of its keys.
 func checkHeads(t *rapid.T, n *node) {
 	check := func(key []byte, head uint64) {
-		if !n.has(key) || headOf(key[n.prefix.n:]) != head {
+		if !n.has(key) || kv.Head(key[n.prefix.n:]) != head {
 			t.Fatalf("%x has the head %x behind %x", key, head, n.prefix.bytes())
 		}
 	}
