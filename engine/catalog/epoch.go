@@ -76,7 +76,7 @@ func (c *Cache) advance(at kv.Version, raw []byte) {
 		c.settings.Add(1)
 	}
 	e.known, e.at = true, at
-	if e.presumed == nil || !bytes.Equal(e.value, raw) {
+	if !bytes.Equal(e.value, raw) {
 		e.value, e.presumed = bytes.Clone(raw), nil
 	}
 }

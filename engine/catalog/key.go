@@ -46,7 +46,10 @@ const (
 )
 
 // What the keys that Steady is for begin with; an id follows.
-var steadyPrefixes = [][]byte{key.Meta(nil, metaVersion), key.Watch(nil, 0)[:len(key.Watch(nil, 0))-4]}
+var (
+	watched, _     = key.WatchRange()
+	steadyPrefixes = [][]byte{key.Meta(nil, metaVersion), watched}
+)
 
 // Steady reports whether k is a key that nearly all transactions go by, and that seldom changes: that of a schema
 // version, or of what processes watch in a database.

@@ -96,7 +96,7 @@ func (sn *snapshot) beside(request func() error) error {
 	sn.reader.store.trips.together.Add(1)
 	var group errgroup.Group
 	group.Go(request)
-	_, err = sn.Prefetch(nil)
+	_, err = sn.prefetch(owed)
 	if e := group.Wait(); err == nil {
 		err = e
 	}

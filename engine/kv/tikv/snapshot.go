@@ -83,7 +83,7 @@ func (sn *snapshot) get(key []byte) ([]byte, bool, error) {
 	if owed, err := sn.owed(); err != nil {
 		return nil, false, err
 	} else if len(owed) > 0 && !sn.reader.store.opt.Counter(key) {
-		if _, err := sn.Prefetch([][]byte{key}); err != nil {
+		if _, err := sn.prefetch(append(owed, key)); err != nil {
 			return nil, false, err
 		}
 		if a, ok := sn.hand.take(key); ok {
@@ -101,12 +101,16 @@ func (sn *snapshot) get(key []byte) ([]byte, bool, error) {
 
 // Prefetch implements kv.Prefetcher. Counters are left to Get, and so is what is damaged.
 func (sn *snapshot) Prefetch(keys [][]byte) (next int, err error) {
-	s := sn.reader.store
 	owed, err := sn.owed()
 	if err != nil {
 		return 0, err
 	}
-	all := append(owed, keys...)
+	return sn.prefetch(append(owed, keys...))
+}
+
+// prefetch is Prefetch of all keys that are owed, and others.
+func (sn *snapshot) prefetch(all [][]byte) (next int, err error) {
+	s := sn.reader.store
 	sn.hand.room(len(all))
 	asked := make([][]byte, 0, len(all)+1)
 	answers := make([]held, len(all))

@@ -31,7 +31,7 @@ const (
 const maxSteady = 256
 
 // errOver is a commit timestamp after all that were announced.
-var errOver = errors.New("the time that was announced for a change is over")
+var errOver = fmt.Errorf("%w: the time that was announced for a change is over", kv.ErrUnavailable)
 
 // steady is what steady keys surely held, and what this process has announced.
 type steady struct {
@@ -57,12 +57,14 @@ func (st *steady) init(prefix string) {
 func (st *steady) note(key []byte, digest, at uint64) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if st.of == nil || len(st.of) >= maxSteady {
+	old, known := st.of[string(key)]
+	if at <= old.at {
+		return
+	}
+	if st.of == nil || !known && len(st.of) >= maxSteady {
 		st.of = map[string]shown{}
 	}
-	if at > st.of[string(key)].at {
-		st.of[string(key)] = shown{at, digest}
-	}
+	st.of[string(key)] = shown{at, digest}
 }
 
 // holds reports whether a key surely has a digest at a timestamp.
@@ -88,7 +90,7 @@ func (st *steady) announcement(stored []byte) uint64 {
 func after(ts uint64, ms int64) uint64 { return oracle.ComposeTS(oracle.ExtractPhysical(ts)+ms, 0) }
 
 // announce comes before the commit of a batch that writes steady keys: it may commit from now on until the timestamp.
-// Changes that follow each other soon are announced once.
+// Changes that follow each other soon are announced once, whichever process they are of.
 func (s *Store) announce(ctx context.Context) (until uint64, err error) {
 	st := &s.steady
 	select {
@@ -105,7 +107,7 @@ func (s *Store) announce(ctx context.Context) (until uint64, err error) {
 		return st.until, nil
 	}
 	for try := 1; ; try++ {
-		if err = s.writeAnnouncement(ctx, after(now, st.span), now); err == nil {
+		if until, err = s.announced(ctx, now); err == nil {
 			break
 		}
 		if ctx.Err() != nil {
@@ -120,8 +122,7 @@ func (s *Store) announce(ctx context.Context) (until uint64, err error) {
 			return 0, err
 		}
 	}
-	until = after(now, st.span)
-	if now, err = s.now(ctx); err != nil { // it has committed at or before that
+	if now, err = s.now(ctx); err != nil { // the announcement has committed before that
 		return 0, err
 	}
 	from := after(now, steadyFor)
@@ -145,29 +146,32 @@ func (s *Store) announce(ctx context.Context) (until uint64, err error) {
 	return until, nil
 }
 
-// writeAnnouncement commits an announcement that began at start; it leaves one that is for longer as it is. Errors:
-// kv.ErrConflict where another one has committed since, those of reads and commits.
-func (s *Store) writeAnnouncement(ctx context.Context, until, start uint64) error {
-	stored, err := s.reader(start).get(ctx, s.steady.key)
+// announced gives the timestamp until which changes are announced at start, if there is time enough left, or else
+// announces them. Errors: kv.ErrConflict where somebody has announced some since start, those of reads and commits.
+func (s *Store) announced(ctx context.Context, start uint64) (until uint64, err error) {
+	st := &s.steady
+	stored, err := s.reader(start).get(ctx, st.key)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if old := s.steady.announcement(stored); len(stored) > 0 && old < math.MaxUint64 {
-		until = max(until, old) // what is damaged is replaced: all that it can have announced is over before
+	// What is damaged is replaced: all that it can have announced is over before.
+	if until = st.announcement(stored); len(stored) > 0 && until < math.MaxUint64 && after(start, st.span/2) <= until {
+		return until, nil
 	}
+	until = after(start, st.span)
 	tx, err := s.client.Begin(client.WithStartTS(start))
 	if err != nil {
-		return s.failure(ctx, err)
+		return 0, s.failure(ctx, err)
 	}
-	if err := tx.Set(s.steady.key, seal(s.steady.key, binary.BigEndian.AppendUint64(nil, until))); err != nil {
-		return s.commitFailure(err)
+	if err := tx.Set(st.key, seal(st.key, binary.BigEndian.AppendUint64(nil, until))); err != nil {
+		return 0, s.commitFailure(err)
 	}
 	bounded, cancel := s.limited(ctx)
 	defer cancel()
 	if err := tx.Commit(bounded); err != nil {
-		return s.commitFailure(err)
+		return 0, s.commitFailure(err)
 	}
-	return nil
+	return until, nil
 }
 
 // changesSteady reports whether a batch writes steady keys.

@@ -218,3 +218,29 @@ func TestSteadyTooLate(t *testing.T) {
 		t.Errorf("afterwards: %s", got)
 	}
 }
+
+// TestSteadyTogether: changes of many processes at once go by one announcement.
+func TestSteadyTogether(t *testing.T) {
+	_, process := cluster(t)
+	var stores []*tikv.Store
+	for range 12 {
+		st := process(tikv.Options{Steady: isSteady})
+		st.AnnounceFor(60_000)
+		stores = append(stores, st)
+	}
+	var wg sync.WaitGroup
+	for i, st := range stores {
+		wg.Go(func() {
+			if _, err := st.Commit(ctx, &kv.Batch{Writes: kvtest.Writes(fmt.Sprintf("d%d", i), "1")}); err != nil {
+				t.Errorf("process %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	_, want := stores[0].Announced()
+	for i, st := range stores {
+		if _, until := st.Announced(); until != want || until == 0 {
+			t.Errorf("process %d goes by an announcement until %d, and the first until %d", i, until, want)
+		}
+	}
+}
