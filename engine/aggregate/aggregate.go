@@ -115,21 +115,29 @@ func (t *Total) Add(v value.Value) error {
 		}
 		return nil
 	case opSum, opMean:
-		switch {
-		case t.v.Kind() != v.Kind():
-		case v.Kind() == value.KindFloat:
-			t.n++
-			t.v = value.Float(t.v.Float() + v.Float())
+		if t.sums(&v) {
 			return nil
-		case v.Kind() == value.KindInt:
-			if sum := t.v.Int() + v.Int(); sum > t.v.Int() == (v.Int() > 0) {
-				t.n++
-				t.v = value.Int(sum)
-				return nil
-			}
 		}
 	}
 	return t.add(v)
+}
+
+// sums adds a number of the kind of the sum so far; false where it leaves that to add.
+func (t *Total) sums(v *value.Value) bool {
+	switch {
+	case t.v.Kind() != v.Kind():
+	case v.Kind() == value.KindFloat:
+		t.n++
+		t.v = value.Float(t.v.Float() + v.Float())
+		return true
+	case v.Kind() == value.KindInt:
+		if sum := t.v.Int() + v.Int(); sum > t.v.Int() == (v.Int() > 0) {
+			t.n++
+			t.v = value.Int(sum)
+			return true
+		}
+	}
+	return false
 }
 
 // add is Add for what is not as common.

@@ -71,13 +71,42 @@ func (s *Set) Expr(x ast.Expr) Expr {
 	return nil
 }
 
-// Exprs compiles several expressions; false where one of them is of another kind.
-func (s *Set) Exprs(xs []ast.Expr) ([]Expr, bool) {
-	out := make([]Expr, len(xs))
+// Column is what is read of many rows: a field, without a call of a compiled expression, or an expression.
+type Column struct {
+	at int // the field where x is nil
+	x  Expr
+}
+
+// Field is the column of a field by its number, see Path.
+func Field(at int) Column { return Column{at: at} }
+
+// Computed is the column of an expression.
+func Computed(x Expr) Column { return Column{x: x} }
+
+// Read is the value of a row; false where it cannot tell, as for ErrOpen.
+func (c *Column) Read(row *value.Fields) (v value.Value, ok bool) {
+	if c.x == nil {
+		return row.At(c.at)
+	}
+	v, err := c.x(row)
+	return v, err == nil
+}
+
+// Columns compiles several expressions; false where one of them is of another kind.
+func (s *Set) Columns(xs []ast.Expr) ([]Column, bool) {
+	out := make([]Column, len(xs))
 	for i, x := range xs {
-		if out[i] = s.Expr(x); out[i] == nil {
+		if id, ok := x.(*ast.Idiom); ok {
+			if path, ok := plan.Names(id); ok {
+				out[i] = Field(s.Path(path))
+				continue
+			}
+		}
+		e := s.Expr(x)
+		if e == nil {
 			return nil, false
 		}
+		out[i] = Computed(e)
 	}
 	return out, true
 }

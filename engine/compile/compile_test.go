@@ -150,20 +150,23 @@ func TestPathsAreShared(t *testing.T) {
 	}
 }
 
-func TestExprs(t *testing.T) {
+func TestColumns(t *testing.T) {
 	set := compile.New(literal)
-	if _, ok := set.Exprs([]ast.Expr{condition(t, "n"), condition(t, "rand()")}); ok {
+	if _, ok := set.Columns([]ast.Expr{condition(t, "n"), condition(t, "rand()")}); ok {
 		t.Error("a call is compiled")
 	}
-	xs, ok := set.Exprs([]ast.Expr{condition(t, "n * 2"), condition(t, "m")})
+	xs, ok := set.Columns([]ast.Expr{condition(t, "n * 2"), condition(t, "m"), condition(t, "n.x")})
 	if !ok {
 		t.Fatal("plain expressions are not compiled")
 	}
 	fields := set.Fields()
 	fields.Row(value.ObjectOf(value.NewObject(value.Field{Name: "n", Value: value.Int(4)})))
 	for i, want := range []value.Value{value.Int(8), value.None} {
-		if got, err := xs[i](fields); err != nil || value.Compare(got, want) != 0 {
-			t.Errorf("expression %d: got %s, %v, want %s", i, got.Text(), err, want.Text())
+		if got, ok := xs[i].Read(fields); !ok || value.Compare(got, want) != 0 {
+			t.Errorf("expression %d: got %s, %v, want %s", i, got.Text(), ok, want.Text())
 		}
+	}
+	if got, ok := xs[2].Read(fields); ok {
+		t.Errorf("a field of an int is %s", got.Text())
 	}
 }

@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"math"
+	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/plan"
@@ -80,7 +81,7 @@ func (s *Set) comparison(x *ast.Binary) Test {
 	if with.Kind() == value.KindInt && ordered(op) {
 		return comparesInt(i, op, with)
 	}
-	return func(row *value.Fields) (bool, error) {
+	plain := func(row *value.Fields) (bool, error) {
 		v, ok := row.At(i)
 		if !ok {
 			return false, ErrOpen
@@ -88,6 +89,44 @@ func (s *Set) comparison(x *ast.Binary) Test {
 		v, err := apply(op, v, with)
 		return err == nil && value.Truthy(v), err
 	}
+	if with.Kind() == value.KindString && len(with.Str()) < maxCompiled/2 {
+		if holds := comparesText(op, with.Str()); holds != nil {
+			return func(row *value.Fields) (bool, error) {
+				if s, ok := row.Text(i); ok {
+					return holds(s), nil
+				}
+				return plain(row)
+			}
+		}
+	}
+	return plain
+}
+
+// comparesText is a comparison of a text with another one; nil where the operator is none.
+func comparesText(op ast.BinaryOp, with string) func(s string) bool {
+	switch op {
+	case ast.OpEqual, ast.OpExact:
+		return func(s string) bool { return s == with }
+	case ast.OpNotEqual:
+		return func(s string) bool { return s != with }
+	case ast.OpLess:
+		return func(s string) bool { return s < with }
+	case ast.OpLessEqual:
+		return func(s string) bool { return s <= with }
+	case ast.OpMore:
+		return func(s string) bool { return s > with }
+	case ast.OpMoreEqual:
+		return func(s string) bool { return s >= with }
+	case ast.OpContains:
+		return func(s string) bool { return strings.Contains(s, with) }
+	case ast.OpContainsNot:
+		return func(s string) bool { return !strings.Contains(s, with) }
+	case ast.OpInside:
+		return func(s string) bool { return strings.Contains(with, s) }
+	case ast.OpNotInside:
+		return func(s string) bool { return !strings.Contains(with, s) }
+	}
+	return nil
 }
 
 // ordered reports whether an operator compares two values by their order.

@@ -31,15 +31,14 @@ type groupRows struct {
 	counts bool // nothing but count()
 	text   string
 
-	absent []value.Value // by total: what it is given where it reads no argument
-	reads  []bool        // by total: it reads one
-
+	args  aggregate.Arguments
 	plain bool // each field is a key or an aggregate, and goes to a name at the top
 
 	out   *aggregate.Groups
 	known aggregate.Known
-	spare []value.Value // the keys of a row, to use again
-	sum   held          // of what the groups hold
+	batch []*aggregate.Group // of the rows that are to be added
+	spare []value.Value      // the keys of a row, to use again
+	sum   held               // of what the groups hold
 	at    int
 	done  bool
 	n     int64
@@ -82,7 +81,8 @@ func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
 				if err := r.Auth.Caps.MayCall(c.Path); err != nil {
 					return nil, err
 				}
-				g.absent, g.reads = append(g.absent, aggregate.Absent(c)), append(g.reads, len(c.Args) > 0)
+				g.args.Absent = append(g.args.Absent, aggregate.Absent(c))
+				g.args.Reads = append(g.args.Reads, len(c.Args) > 0)
 			}
 			gf.args = make([]compiled, len(gf.calls))
 			calls = append(calls, gf.calls...)
@@ -182,7 +182,7 @@ func (g *groupRows) columns(p *sift.Program) (ok bool) {
 		}
 	}
 	p.Count, p.Keys = g.counts, len(g.by)
-	p.Columns, ok = p.Set.Exprs(xs)
+	p.Columns, ok = p.Set.Columns(xs)
 	return ok
 }
 
@@ -230,12 +230,21 @@ func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, e
 
 // takeBatch adds the rows of a batch to their groups, and reports whether there was one.
 func (g *groupRows) takeBatch(ctx context.Context, walk *sifted, b *sift.Batch) (taken bool, err error) {
-	values := b.Values()
 	worker, keys := b.By()
 	g.known.Turn(worker, keys, b.Fresh())
+	values, width := b.Values(), b.Width()
+	add := func() error {
+		n := len(g.batch) * width
+		err := g.args.Add(g.batch, values[:n], g.kept)
+		g.batch, values = g.batch[:0], values[n:]
+		return err
+	}
 	for i := range b.Len() {
 		at := b.Group(i)
 		if at < 0 {
+			if err := add(); err != nil {
+				return true, err
+			}
 			doc, ok, err := walk.opened(ctx, b.Stored(i))
 			if ok && err == nil {
 				taken, err = true, g.takeDoc(ctx, doc)
@@ -256,18 +265,13 @@ func (g *groupRows) takeBatch(ctx context.Context, walk *sifted, b *sift.Batch) 
 			}
 			g.known.Add(gr)
 		}
-		for j := range gr.Totals {
-			v := g.absent[j]
-			if g.reads[j] {
-				v, values = values[0], values[1:]
-			}
-			if err := g.add(&gr.Totals[j], v); err != nil {
-				return true, err
-			}
-		}
+		g.batch = append(g.batch, gr)
 	}
-	return taken, nil
+	return taken, add()
 }
+
+// kept counts a value that an aggregate keeps.
+func (g *groupRows) kept(v value.Value) error { return g.sum.keep(g.r, v) }
 
 // takeDoc adds a row to its group.
 func (g *groupRows) takeDoc(ctx context.Context, doc value.Value) error {
@@ -310,7 +314,7 @@ func (g *groupRows) add(t *aggregate.Total, v value.Value) error {
 	if err := t.Add(v); err != nil || !t.Collects() {
 		return err
 	}
-	return g.sum.keep(g.r, v)
+	return g.kept(v)
 }
 
 // keep counts what a new group takes.

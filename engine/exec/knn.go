@@ -273,7 +273,7 @@ func (s *knnRows) columns(p *sift.Program) bool {
 	if !s.exact || len(s.path) == 0 {
 		return false
 	}
-	p.Columns = []compile.Expr{p.Set.Distance(s.path, s.metric, s.query)}
+	p.Columns = []compile.Column{compile.Computed(p.Set.Distance(s.path, s.metric, s.query))}
 	p.Keep = sift.First(s.top.Most, func(a, b []value.Value) bool {
 		return !a[0].IsNone() && (b[0].IsNone() || cmp.Less(a[0].Float(), b[0].Float()))
 	})

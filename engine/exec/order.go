@@ -126,20 +126,23 @@ func (s *sortRows) takeAll(ctx context.Context) error {
 
 // columns compiles the keys. A path that leads to NONE may go through a link, which only the evaluator follows.
 func (s *sortRows) columns(p *sift.Program) bool {
-	p.Columns = make([]compile.Expr, len(s.keys))
+	p.Columns = make([]compile.Column, len(s.keys))
 	for i := range s.keys {
 		path := s.keys[i].path
 		if path == nil {
 			return false
 		}
 		at := p.Set.Path(path)
-		p.Columns[i] = func(row *value.Fields) (value.Value, error) {
+		if p.Columns[i] = compile.Field(at); len(path) == 1 {
+			continue
+		}
+		p.Columns[i] = compile.Computed(func(row *value.Fields) (value.Value, error) {
 			v, ok := row.At(at)
-			if !ok || v.IsNone() && len(path) > 1 {
+			if !ok || v.IsNone() {
 				return value.None, compile.ErrOpen
 			}
 			return v, nil
-		}
+		})
 	}
 	p.Keep = sift.First(s.keep, func(a, b []value.Value) bool { return s.compare(a, b) < 0 })
 	return true

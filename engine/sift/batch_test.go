@@ -104,17 +104,17 @@ func TestBatchesNumberKeys(t *testing.T) {
 // byKeys is a program with the keys a and b and the column n. Every 50th row is open.
 func byKeys() *sift.Program {
 	set := compile.New(func(ast.Expr) (value.Value, error) { return value.None, errors.New("no constant") })
-	read := func(name string) compile.Expr {
+	read := func(name string) compile.Column {
 		at := set.Path([]string{name})
-		return func(row *value.Fields) (value.Value, error) {
+		return compile.Computed(func(row *value.Fields) (value.Value, error) {
 			v, _ := row.At(at)
 			if name == "n" && v.Int()%50 == 49 {
 				return value.None, compile.ErrOpen
 			}
 			return v, nil
-		}
+		})
 	}
-	return &sift.Program{Set: set, Columns: []compile.Expr{read("a"), read("b"), read("n")}, Keys: 2}
+	return &sift.Program{Set: set, Columns: []compile.Column{read("a"), read("b"), read("n")}, Keys: 2}
 }
 
 func field(t *testing.T, st record.Stored, name string) value.Value {

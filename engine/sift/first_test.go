@@ -57,12 +57,9 @@ func firstKeys(t *testing.T, records []record.Stored, most int64, workers int) (
 	set := compile.New(func(ast.Expr) (value.Value, error) { return value.None, errors.New("no constant") })
 	at := set.Path([]string{"k"})
 	w := sift.New(&listed{records: records}, &sift.Program{
-		Set: set,
-		Columns: []compile.Expr{func(row *value.Fields) (value.Value, error) {
-			v, _ := row.At(at)
-			return v, nil
-		}},
-		Keep: sift.First(most, func(a, b []value.Value) bool { return value.Compare(a[0], b[0]) < 0 }),
+		Set:     set,
+		Columns: []compile.Column{compile.Field(at)},
+		Keep:    sift.First(most, func(a, b []value.Value) bool { return value.Compare(a[0], b[0]) < 0 }),
 	}, sift.Options{Workers: workers, After: 100})
 	defer w.Close()
 	for {

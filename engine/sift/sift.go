@@ -25,11 +25,11 @@ const (
 
 // Program says what a walk does with each record.
 type Program struct {
-	Set     *compile.Set   // of the expressions below
-	Where   compile.Test   // nil: all records hold
-	Columns []compile.Expr // read of the records that hold
-	Keys    int            // so many columns, the first ones, are keys of groups, which Batch.Group numbers
-	Count   bool           // the records that hold are only counted
+	Set     *compile.Set     // of the expressions below
+	Where   compile.Test     // nil: all records hold
+	Columns []compile.Column // read of the records that hold
+	Keys    int              // so many columns, the first ones, are keys of groups, which Batch.Group numbers
+	Count   bool             // the records that hold are only counted
 	// Keep makes for each worker a function that says by the columns of a row whether it may be wanted, given those
 	// that the worker has read before it. Others are only counted. nil: all are wanted.
 	Keep func() func(columns []value.Value) bool
@@ -80,6 +80,7 @@ type Batch struct {
 	values []value.Value // the columns of found
 	at     int           // of the next row in found
 	col    int           // of its columns in values
+	width  int           // columns of a row in values
 	held   int64         // rows that were only counted
 	err    error
 	panics any
@@ -92,9 +93,9 @@ type Batch struct {
 
 // found is a row of a batch.
 type found struct {
-	stored record.Stored
-	group  int32 // the number of its keys
-	open   bool
+	at    int32 // of its record in the batch
+	group int32 // the number of its keys
+	open  bool
 }
 
 // worker is what a goroutine needs to sift.
@@ -180,11 +181,11 @@ func (w *Walk) row(b *Batch) Row {
 	f := &b.found[b.at]
 	b.at++
 	if f.open {
-		return Row{Stored: f.stored, Open: true}
+		return Row{Stored: b.stored[f.at], Open: true}
 	}
 	from := b.col
 	b.col += len(w.prog.Columns) - w.prog.Keys
-	return Row{Stored: f.stored, Columns: b.values[from:b.col:b.col]}
+	return Row{Stored: b.stored[f.at], Columns: b.values[from:b.col:b.col]}
 }
 
 // Len is how many rows the batch has.
@@ -199,10 +200,13 @@ func (b *Batch) Group(i int) int {
 }
 
 // Stored is the record of row i.
-func (b *Batch) Stored(i int) record.Stored { return b.found[i].stored }
+func (b *Batch) Stored(i int) record.Stored { return b.stored[b.found[i].at] }
 
 // Values are the columns behind the keys of the rows that are not open, row by row.
 func (b *Batch) Values() []value.Value { return b.values }
+
+// Width is how many values a row has in Values.
+func (b *Batch) Width() int { return b.width }
 
 // By says who numbered the keys: worker, counted from 0, and with what. Batches with the same keys have the same
 // numbers for them, which count from 0 in the order of the rows. A worker that has numbered many begins anew, with
@@ -277,15 +281,15 @@ func (p *Program) sift(b *Batch, own *worker) {
 	if p.Keys > 0 && (own.keys == nil || own.keys.Len() > mostNumbered) {
 		own.keys = aggregate.NewKeys()
 	}
-	b.place, b.by = own.place, own.keys
-	for _, st := range b.stored {
+	b.place, b.by, b.width = own.place, own.keys, len(p.Columns)-p.Keys
+	for i, st := range b.stored {
 		if b.err = st.Into(own.fields); b.err != nil {
 			return
 		}
 		if p.Where != nil {
 			ok, err := p.Where(own.fields)
 			if err != nil {
-				b.found = append(b.found, found{stored: st, open: true})
+				b.found = append(b.found, found{at: int32(i), open: true})
 				continue
 			}
 			if !ok {
@@ -303,22 +307,21 @@ func (p *Program) sift(b *Batch, own *worker) {
 			b.held++
 			continue
 		}
-		b.found = append(b.found, found{stored: st, group: group, open: !ok})
+		b.found = append(b.found, found{at: int32(i), group: group, open: !ok})
 	}
 }
 
 // columns reads the columns of a row, and numbers its keys; false where one is unknown: the row is open.
 func (p *Program) columns(b *Batch, own *worker) (group int32, ok bool) {
 	for i := range own.room {
-		var err error
-		if own.room[i], err = p.Columns[i](own.fields); err != nil {
+		if own.room[i], ok = p.Columns[i].Read(own.fields); !ok {
 			return 0, false
 		}
 	}
 	before := len(b.values)
-	for _, x := range p.Columns[p.Keys:] {
-		v, err := x(own.fields)
-		if err != nil {
+	for i := p.Keys; i < len(p.Columns); i++ {
+		v, ok := p.Columns[i].Read(own.fields)
+		if !ok {
 			b.values = b.values[:before]
 			return 0, false
 		}
@@ -342,7 +345,6 @@ func (w *Walk) fresh() *Batch {
 	}
 	b := w.spare[n-1]
 	w.spare = w.spare[:n-1]
-	clear(b.found)
 	clear(b.values)
 	*b = Batch{stored: b.stored[:0], found: b.found[:0], values: b.values[:0]}
 	return b

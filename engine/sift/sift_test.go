@@ -59,13 +59,13 @@ func even(count bool) *sift.Program {
 		return v.Int()%2 == 1, nil
 	}}
 	if !count {
-		p.Columns = []compile.Expr{func(row *value.Fields) (value.Value, error) {
+		p.Columns = []compile.Column{compile.Computed(func(row *value.Fields) (value.Value, error) {
 			v, _ := row.At(half)
 			if v.Kind() != value.KindInt {
 				return value.None, compile.ErrOpen
 			}
 			return value.Int(v.Int() * 2), nil
-		}}
+		})}
 	}
 	return p
 }

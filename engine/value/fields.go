@@ -6,8 +6,8 @@ import (
 )
 
 // Fields reads the same fields of many rows, one row after the other. It remembers where each field was in the last
-// stored record, because the records of a table mostly have the same fields, and makes no object of a record. Each
-// field is read once a row. It belongs to one goroutine.
+// stored record, because the records of a table mostly have the same fields, and makes no object of a record. It belongs
+// to one goroutine.
 type Fields struct {
 	paths []fieldPath
 	turn  uint32  // of the row; what a path has of another turn is old
@@ -19,6 +19,7 @@ type Fields struct {
 // fieldPath is a field that Fields reads.
 type fieldPath struct {
 	names []string
+	key   string // the only name as it is stored; "" where there are more, or it is a long one
 	slot  int    // of the first name, in the last stored record
 	turn  uint32 // in which v and ok were read
 	v     Value
@@ -30,6 +31,9 @@ func NewFields(paths [][]string) *Fields {
 	f := &Fields{paths: make([]fieldPath, len(paths))}
 	for i, names := range paths {
 		f.paths[i].names = names
+		if len(names) == 1 && len(names[0]) < 24 {
+			f.paths[i].key = string(rune(majorText|len(names[0]))) + names[0]
+		}
 	}
 	return f
 }
@@ -64,6 +68,16 @@ func (f *Fields) Row(v Value) {
 // through anything but objects.
 func (f *Fields) At(i int) (v Value, ok bool) {
 	p := &f.paths[i]
+	if b := f.item(p); b != nil {
+		if v, ok := lightValue(b); ok {
+			return v, true
+		}
+	}
+	return f.once(p)
+}
+
+// once is At for what is dear to find or to read: it is read once a row.
+func (f *Fields) once(p *fieldPath) (v Value, ok bool) {
 	if p.turn != f.turn {
 		p.turn = f.turn
 		if f.rec.width > 0 {
@@ -75,28 +89,80 @@ func (f *Fields) At(i int) (v Value, ok bool) {
 	return p.v, p.ok
 }
 
+// item is what follows the name of a field in a stored record that has the field where the last one had it; nil
+// otherwise.
+func (f *Fields) item(p *fieldPath) []byte {
+	e, i := &f.rec, p.slot
+	if e.width == 0 || i >= int(e.base) || p.key == "" {
+		return nil
+	}
+	at := int(e.head) + offset(e.rec[1+e.width:], e.width, i)
+	from := at + len(p.key)
+	if from < len(e.rec) && string(e.rec[at:from]) == p.key {
+		return e.rec[from:]
+	}
+	return nil
+}
+
+// lightValue is the value that b begins with, if it is a number, a short text, a bool or NULL.
+func lightValue(b []byte) (v Value, ok bool) {
+	switch ib := b[0]; {
+	case ib < 24:
+		return Int(int64(ib)), true
+	case ib == 24 && len(b) > 1:
+		return Int(int64(b[1])), true
+	case ib == 25 && len(b) > 2:
+		return Int(int64(binary.BigEndian.Uint16(b[1:]))), true
+	case ib == 26 && len(b) > 4:
+		return Int(int64(binary.BigEndian.Uint32(b[1:]))), true
+	case ib == cborFloat64 && len(b) > 8:
+		return Float(math.Float64frombits(binary.BigEndian.Uint64(b[1:]))), true
+	case ib >= majorText && ib < majorText+24 && len(b) > int(ib-majorText):
+		return Str(aliasText(b[1 : 1+ib-majorText])), true
+	case ib == majorText+24 && len(b) > 1 && len(b)-2 >= int(b[1]):
+		return Str(aliasText(b[2 : 2+int(b[1])])), true
+	case ib == cborTrue || ib == cborFalse:
+		return Bool(ib == cborTrue), true
+	case ib == cborNull:
+		return Null, true
+	}
+	return None, false
+}
+
 // Int is field i, if it is an int of a stored record at a path of one name. What is not may be an int all the same: At
 // tells.
 func (f *Fields) Int(i int) (n int64, ok bool) {
-	p := &f.paths[i]
-	if f.rec.width == 0 || len(p.names) > 1 {
+	b := f.item(&f.paths[i])
+	if b == nil {
 		return 0, false
 	}
-	start := f.rec.named(p.slot, p.names[0])
-	if start == 0 {
-		return 0, false
-	}
-	switch b := f.rec.rec[start:]; {
-	case b[0] < 24:
-		return int64(b[0]), true
-	case b[0] == 24 && len(b) > 1:
+	switch ib := b[0]; {
+	case ib < 24:
+		return int64(ib), true
+	case ib == 24 && len(b) > 1:
 		return int64(b[1]), true
-	case b[0] == 25 && len(b) > 2:
+	case ib == 25 && len(b) > 2:
 		return int64(binary.BigEndian.Uint16(b[1:])), true
-	case b[0] == 26 && len(b) > 4:
+	case ib == 26 && len(b) > 4:
 		return int64(binary.BigEndian.Uint32(b[1:])), true
 	}
 	return 0, false
+}
+
+// Text is field i, if it is a text of less than 256 bytes of a stored record at a path of one name. What is not may be a
+// text all the same: At tells. It shares the bytes of the record.
+func (f *Fields) Text(i int) (s string, ok bool) {
+	b := f.item(&f.paths[i])
+	if b == nil {
+		return "", false
+	}
+	switch ib := b[0]; {
+	case ib >= majorText && ib < majorText+24 && len(b) > int(ib-majorText):
+		return aliasText(b[1 : 1+ib-majorText]), true
+	case ib == majorText+24 && len(b) > 1 && len(b)-2 >= int(b[1]):
+		return aliasText(b[2 : 2+int(b[1])]), true
+	}
+	return "", false
 }
 
 // Floats is field i as numbers, if it is an array of ints and floats. They stay valid until the next call.
@@ -213,23 +279,13 @@ func mapLen(b []byte) uint32 {
 	return uint32(n)
 }
 
-// storedValue is decodeStored for bytes that may go on behind the value. The commonest values come first.
+// storedValue is decodeStored for bytes that may go on behind the value.
 func storedValue(b []byte, special bool) Value {
-	switch ib := b[0]; {
-	case ib < 24:
-		return Int(int64(ib))
-	case ib == 24 && len(b) > 1:
-		return Int(int64(b[1]))
-	case ib == 25 && len(b) > 2:
-		return Int(int64(binary.BigEndian.Uint16(b[1:])))
-	case ib == 26 && len(b) > 4:
-		return Int(int64(binary.BigEndian.Uint32(b[1:])))
-	case ib == cborFloat64 && len(b) > 8:
-		return Float(math.Float64frombits(binary.BigEndian.Uint64(b[1:])))
-	case ib >= majorText && ib < majorText+24 && len(b) > int(ib-majorText):
-		return Str(aliasText(b[1 : 1+ib-majorText]))
-	case ib&0xe0 == majorMap:
-		return decodeStored(b[:mustSkip(b, 0)], special)
+	if v, ok := lightValue(b); ok {
+		return v
+	}
+	if b[0]&0xe0 == majorMap {
+		b = b[:mustSkip(b, 0)]
 	}
 	return decodeStored(b, special)
 }
