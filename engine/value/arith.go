@@ -13,33 +13,33 @@ import (
 // Add is a + b: numbers, strings, durations, a datetime and a duration, arrays (joined), an array and a set (an array),
 // a set and another or an array (their union), objects (merged, b wins).
 func Add(a, b Value) (Value, error) {
-	if a.kind == KindInt && b.kind == KindInt {
+	if a.Kind() == KindInt && b.Kind() == KindInt {
 		if sum := a.Int() + b.Int(); (sum > a.Int()) == (b.Int() > 0) {
 			return Int(sum), nil
 		}
 		return None, errCannot("addition", a, b)
 	}
 	switch {
-	case a.kind.IsNumber() && b.kind.IsNumber():
+	case a.Kind().IsNumber() && b.Kind().IsNumber():
 		return addNumbers(a, b)
-	case a.kind == KindString && b.kind == KindString:
+	case a.Kind() == KindString && b.Kind() == KindString:
 		return Str(a.Str() + b.Str()), nil
-	case a.kind == KindDuration && b.kind == KindDuration:
+	case a.Kind() == KindDuration && b.Kind() == KindDuration:
 		if d, ok := a.Duration().Add(b.Duration()); ok {
 			return DurationOf(d), nil
 		}
 		return None, errOverflow(a, '+', b)
-	case a.kind == KindDatetime && b.kind == KindDuration:
+	case a.Kind() == KindDatetime && b.Kind() == KindDuration:
 		return shiftDatetime(a, b, '+')
-	case a.kind == KindDuration && b.kind == KindDatetime:
+	case a.Kind() == KindDuration && b.Kind() == KindDatetime:
 		return shiftDatetime(b, a, '+')
-	case a.kind == KindArray && b.kind == KindArray:
+	case a.Kind() == KindArray && b.Kind() == KindArray:
 		return joinArrays(a, b), nil
-	case a.kind == KindArray && b.kind == KindSet:
+	case a.Kind() == KindArray && b.Kind() == KindSet:
 		return joinArrays(a, b), nil
-	case a.kind == KindSet && isList(b):
+	case a.Kind() == KindSet && isList(b):
 		return SetOf(slices.Concat(a.Elems(), b.Elems())), nil
-	case a.kind == KindObject && b.kind == KindObject:
+	case a.Kind() == KindObject && b.Kind() == KindObject:
 		return ObjectOf(mergeObjects(a.Object(), b.Object())), nil
 	}
 	return None, errCannot("addition", a, b)
@@ -48,25 +48,25 @@ func Add(a, b Value) (Value, error) {
 // Sub is a - b: numbers, durations, datetimes, arrays and sets (a without the elements of b). duration - datetime is
 // the datetime less the duration.
 func Sub(a, b Value) (Value, error) {
-	if a.kind == KindInt && b.kind == KindInt {
+	if a.Kind() == KindInt && b.Kind() == KindInt {
 		if diff := a.Int() - b.Int(); (diff < a.Int()) == (b.Int() > 0) {
 			return Int(diff), nil
 		}
 		return None, errCannot("subtraction", a, b)
 	}
 	switch {
-	case a.kind.IsNumber() && b.kind.IsNumber():
+	case a.Kind().IsNumber() && b.Kind().IsNumber():
 		return subNumbers(a, b)
-	case a.kind == KindDuration && b.kind == KindDuration:
+	case a.Kind() == KindDuration && b.Kind() == KindDuration:
 		if d, ok := a.Duration().Sub(b.Duration()); ok {
 			return DurationOf(d), nil
 		}
 		return None, errNegative(a, '-', b)
-	case a.kind == KindDatetime && b.kind == KindDuration:
+	case a.Kind() == KindDatetime && b.Kind() == KindDuration:
 		return shiftDatetime(a, b, '-')
-	case a.kind == KindDuration && b.kind == KindDatetime:
+	case a.Kind() == KindDuration && b.Kind() == KindDatetime:
 		return shiftDatetime(b, a, '-')
-	case a.kind == KindDatetime && b.kind == KindDatetime:
+	case a.Kind() == KindDatetime && b.Kind() == KindDatetime:
 		if d, ok := a.Datetime().Since(b.Datetime()); ok {
 			return DurationOf(d), nil
 		}
@@ -80,13 +80,13 @@ func Sub(a, b Value) (Value, error) {
 // Mul is a · b: numbers, or a duration times a number that is not negative.
 func Mul(a, b Value) (Value, error) {
 	switch {
-	case a.kind == KindInt && b.kind == KindInt:
+	case a.Kind() == KindInt && b.Kind() == KindInt:
 		if p, ok := mulInts(a.Int(), b.Int()); ok {
 			return Int(p), nil
 		}
-	case a.kind.IsNumber() && b.kind.IsNumber():
+	case a.Kind().IsNumber() && b.Kind().IsNumber():
 		return mulNumbers(a, b)
-	case a.kind == KindDuration && b.kind.IsNumber():
+	case a.Kind() == KindDuration && b.Kind().IsNumber():
 		return scaleDuration(a, b)
 	}
 	return None, errCannot("multiplication", a, b)
@@ -97,20 +97,20 @@ func Mul(a, b Value) (Value, error) {
 func Div(a, b Value) Value {
 	nan := Float(math.NaN())
 	switch {
-	case a.kind == KindInt && b.kind == KindInt:
+	case a.Kind() == KindInt && b.Kind() == KindInt:
 		x, y := a.Int(), b.Int()
 		if y == 0 || x == math.MinInt64 && y == -1 {
 			return nan
 		}
 		return Int(x / y)
-	case a.kind.IsNumber() && b.kind.IsNumber():
-		if a.kind != KindDecimal && b.kind != KindDecimal {
+	case a.Kind().IsNumber() && b.Kind().IsNumber():
+		if a.Kind() != KindDecimal && b.Kind() != KindDecimal {
 			return Float(a.AsFloat() / b.AsFloat())
 		}
 		if q, ok := toDecimal(a).Div(toDecimal(b)); ok {
 			return DecimalOf(q)
 		}
-	case a.kind == KindDuration && b.kind.IsNumber():
+	case a.Kind() == KindDuration && b.Kind().IsNumber():
 		if d, ok := divideDuration(a.Duration(), b); ok {
 			return DurationOf(d)
 		}
@@ -121,19 +121,19 @@ func Div(a, b Value) Value {
 // Rem is a % b with the sign of a. For ints and decimals b must not be zero.
 func Rem(a, b Value) (Value, error) {
 	switch {
-	case a.kind == KindInt && b.kind == KindInt:
+	case a.Kind() == KindInt && b.Kind() == KindInt:
 		x, y := a.Int(), b.Int()
 		if y != 0 && (x != math.MinInt64 || y != -1) {
 			return Int(x % y), nil
 		}
-	case a.kind == KindDecimal || b.kind == KindDecimal:
-		if a.kind.IsNumber() && b.kind.IsNumber() {
+	case a.Kind() == KindDecimal || b.Kind() == KindDecimal:
+		if a.Kind().IsNumber() && b.Kind().IsNumber() {
 			if r, ok := toDecimal(a).Rem(toDecimal(b)); ok {
 				return DecimalOf(r), nil
 			}
 			return None, errNumbers("Cannot perform remainder with '%s' and '%s'", a, b)
 		}
-	case a.kind.IsNumber() && b.kind.IsNumber():
+	case a.Kind().IsNumber() && b.Kind().IsNumber():
 		return Float(math.Mod(a.AsFloat(), b.AsFloat())), nil
 	}
 	return None, errCannot("remainder", a, b)
@@ -142,17 +142,17 @@ func Rem(a, b Value) (Value, error) {
 // Pow is a ** b. Ints stay ints (and fail where they would not), a decimal stays one; else floats.
 func Pow(a, b Value) (Value, error) {
 	switch {
-	case !a.kind.IsNumber() || !b.kind.IsNumber():
+	case !a.Kind().IsNumber() || !b.Kind().IsNumber():
 		return None, errs.Validation("Cannot raise the value '%s' with '%s'", operandText(a), operandText(b))
-	case a.kind == KindInt && b.kind == KindInt:
+	case a.Kind() == KindInt && b.Kind() == KindInt:
 		if p, ok := powInts(a.Int(), b.Int()); ok {
 			return Int(p), nil
 		}
-	case a.kind == KindDecimal && b.kind == KindInt:
+	case a.Kind() == KindDecimal && b.Kind() == KindInt:
 		if p, ok := a.Decimal().PowInt(magnitude(b.Int()), b.Int() < 0); ok {
 			return DecimalOf(p), nil
 		}
-	case a.kind == KindDecimal:
+	case a.Kind() == KindDecimal:
 		if e, ok := exactDecimal(b); ok {
 			if p, ok := a.Decimal().Pow(e); ok {
 				return DecimalOf(p), nil
@@ -166,7 +166,7 @@ func Pow(a, b Value) (Value, error) {
 
 // Neg is -v of a number.
 func Neg(v Value) (Value, error) {
-	switch v.kind {
+	switch v.Kind() {
 	case KindInt:
 		if v.Int() != math.MinInt64 {
 			return Int(-v.Int()), nil
@@ -180,7 +180,7 @@ func Neg(v Value) (Value, error) {
 }
 
 func addNumbers(a, b Value) (Value, error) {
-	if a.kind != KindDecimal && b.kind != KindDecimal {
+	if a.Kind() != KindDecimal && b.Kind() != KindDecimal {
 		return Float(a.AsFloat() + b.AsFloat()), nil
 	}
 	if sum, ok := toDecimal(a).Add(toDecimal(b)); ok {
@@ -190,7 +190,7 @@ func addNumbers(a, b Value) (Value, error) {
 }
 
 func subNumbers(a, b Value) (Value, error) {
-	if a.kind != KindDecimal && b.kind != KindDecimal {
+	if a.Kind() != KindDecimal && b.Kind() != KindDecimal {
 		return Float(a.AsFloat() - b.AsFloat()), nil
 	}
 	if diff, ok := toDecimal(a).Sub(toDecimal(b)); ok {
@@ -200,7 +200,7 @@ func subNumbers(a, b Value) (Value, error) {
 }
 
 func mulNumbers(a, b Value) (Value, error) {
-	if a.kind != KindDecimal && b.kind != KindDecimal {
+	if a.Kind() != KindDecimal && b.Kind() != KindDecimal {
 		return Float(a.AsFloat() * b.AsFloat()), nil
 	}
 	if p, ok := toDecimal(a).Mul(toDecimal(b)); ok {
@@ -248,7 +248,7 @@ func powInts(a, n int64) (int64, bool) {
 
 // AsFloat is a number as a float, rounded where a float cannot hold it; 0 for what is no number.
 func (v Value) AsFloat() float64 {
-	switch v.kind {
+	switch v.Kind() {
 	case KindInt:
 		return float64(v.Int())
 	case KindFloat:
@@ -266,7 +266,7 @@ func toDecimal(v Value) decimal.Decimal {
 }
 
 func exactDecimal(v Value) (decimal.Decimal, bool) {
-	switch v.kind {
+	switch v.Kind() {
 	case KindInt:
 		return decimal.FromInt(v.Int()), true
 	case KindFloat:
@@ -276,7 +276,7 @@ func exactDecimal(v Value) (decimal.Decimal, bool) {
 }
 
 // isList reports whether v is an array or a set.
-func isList(v Value) bool { return v.kind == KindArray || v.kind == KindSet }
+func isList(v Value) bool { return v.Kind() == KindArray || v.Kind() == KindSet }
 
 // without is the array or set v without the elements that equal one of gone.
 func without(v Value, gone []Value) Value {
@@ -287,7 +287,7 @@ func without(v Value, gone []Value) Value {
 			out = append(out, e)
 		}
 	}
-	if v.kind == KindSet {
+	if v.Kind() == KindSet {
 		return setOfSorted(out)
 	}
 	return ArrayOf(out)
@@ -296,9 +296,9 @@ func without(v Value, gone []Value) Value {
 // joinArrays is the array of the elements of two arrays or sets.
 func joinArrays(a, b Value) Value {
 	switch {
-	case b.Len() == 0 && a.kind == KindArray:
+	case b.Len() == 0 && a.Kind() == KindArray:
 		return a
-	case a.Len() == 0 && b.kind == KindArray:
+	case a.Len() == 0 && b.Kind() == KindArray:
 		return b
 	}
 	out := make([]Value, 0, a.Len()+b.Len())
@@ -335,7 +335,7 @@ func errCannot(operation string, a, b Value) error {
 
 // errNumbers is the same for two numbers whose result does not fit. Two decimals are shown bare.
 func errNumbers(format string, a, b Value) error {
-	if a.kind == KindDecimal && b.kind == KindDecimal {
+	if a.Kind() == KindDecimal && b.Kind() == KindDecimal {
 		return errs.Validation(format, a.Decimal(), b.Decimal())
 	}
 	return errs.Validation(format, a.Brief(), b.Brief())
@@ -343,10 +343,10 @@ func errNumbers(format string, a, b Value) error {
 
 // bareNumber is a number without the suffix of its kind.
 func bareNumber(v Value) string {
-	if v.kind == KindFloat && math.IsInf(v.Float(), 0) {
+	if v.Kind() == KindFloat && math.IsInf(v.Float(), 0) {
 		return map[bool]string{true: "inf", false: "-inf"}[v.Float() > 0]
 	}
-	if v.kind == KindFloat {
+	if v.Kind() == KindFloat {
 		s := v.Text()
 		if s[len(s)-1] == 'f' {
 			s = s[:len(s)-1]

@@ -10,19 +10,19 @@ import "slices"
 func AddAssign(cur, v Value) (Value, error) {
 	switch {
 	case cur.IsNone():
-		if v.kind.IsNumber() || v.kind == KindDuration || v.kind == KindSet {
+		if v.Kind().IsNumber() || v.Kind() == KindDuration || v.Kind() == KindSet {
 			return v, nil
 		}
 		return asArray(v), nil
-	case cur.kind == KindDuration && v.kind == KindDuration:
+	case cur.Kind() == KindDuration && v.Kind() == KindDuration:
 		d, ok := cur.Duration().Add(v.Duration())
 		if !ok {
 			d = MaxDuration
 		}
 		return DurationOf(d), nil
-	case cur.kind == KindArray:
+	case cur.Kind() == KindArray:
 		return joinArrays(cur, asList(v)), nil
-	case cur.kind == KindSet:
+	case cur.Kind() == KindSet:
 		return SetOf(slices.Concat(cur.Elems(), asList(v).Elems())), nil
 	}
 	return Add(cur, v)
@@ -34,7 +34,7 @@ func AddAssign(cur, v Value) (Value, error) {
 func SubAssign(cur, v Value) (Value, error) {
 	switch {
 	case cur.IsNone():
-		if v.kind.IsNumber() {
+		if v.Kind().IsNumber() {
 			return Neg(v)
 		}
 		return cur, nil
@@ -50,7 +50,7 @@ func ExtendAssign(cur, v Value) Value {
 	if cur.IsNone() {
 		return asArray(v)
 	}
-	if cur.kind != KindArray {
+	if cur.Kind() != KindArray {
 		return cur
 	}
 	return ArrayOf(firsts(slices.Concat(cur.Elems(), asArray(v).Elems())))
@@ -60,7 +60,7 @@ func ExtendAssign(cur, v Value) Value {
 var MaxDuration = Duration{Secs: 1<<64 - 1, Nanos: nanosPerSecond - 1}
 
 func asArray(v Value) Value {
-	if v.kind == KindArray {
+	if v.Kind() == KindArray {
 		return v
 	}
 	return Array(v)

@@ -18,7 +18,7 @@ func (v Value) Beginning(n int) Value {
 // cut is v without what is beyond left bytes. It counts down left by the least that the text of v takes.
 func (v Value) cut(left *int) Value {
 	*left--
-	switch v.kind {
+	switch v.Kind() {
 	case KindString:
 		return Str(cutString(v.Str(), left))
 	case KindBytes:

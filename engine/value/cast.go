@@ -31,7 +31,7 @@ func Cast(v Value, t *Type, p RecordParser) (Value, error) {
 			return None, misfit(v, t, true) // not even by a cast to string
 		}
 		// A decimal that is refused where an int is asked for does not become a text instead.
-		fraction := v.kind == KindDecimal &&
+		fraction := v.Kind() == KindDecimal &&
 			slices.ContainsFunc(t.Alts, func(alt *Type) bool { return alt.Kind == TypeInt })
 		for _, alt := range t.Alts {
 			if alt.Kind == TypeString && fraction || !castsInUnion(v, alt) {
@@ -54,14 +54,14 @@ func Cast(v Value, t *Type, p RecordParser) (Value, error) {
 func castsInUnion(v Value, t *Type) bool {
 	switch t.Kind {
 	case TypeArray, TypeSet:
-		if v.kind != KindArray && t.Kind == TypeArray || v.kind != KindSet && t.Kind == TypeSet {
+		if v.Kind() != KindArray && t.Kind == TypeArray || v.Kind() != KindSet && t.Kind == TypeSet {
 			return false
 		}
 		return t.Elem == nil || !slices.ContainsFunc(v.Elems(), func(e Value) bool { return !castsInUnion(e, t.Elem) })
 	case TypePoint, TypeGeometry:
-		return v.kind == KindGeometry
+		return v.Kind() == KindGeometry
 	case TypeRecord:
-		return v.kind == KindRecord || len(t.Tables) == 0
+		return v.Kind() == KindRecord || len(t.Tables) == 0
 	}
 	return true
 }
@@ -73,13 +73,13 @@ func castScalar(v Value, t *Type, p RecordParser) (Value, bool) {
 		s, ok := castText(v)
 		return Str(s), ok
 	case TypeTable:
-		if v.kind == KindTable {
+		if v.Kind() == KindTable {
 			return v, t.takesTable(v.Table())
 		}
 		s, ok := castText(v)
 		return TableOf(s), ok && t.takesTable(s)
 	case TypeRange:
-		if v.kind == KindArray && v.Len() == 2 {
+		if v.Kind() == KindArray && v.Len() == 2 {
 			e := v.Elems()
 			return RangeOf(&Range{Start: Bound{Included, e[0]}, End: Bound{Excluded, e[1]}}), true
 		}
@@ -94,7 +94,7 @@ func castScalar(v Value, t *Type, p RecordParser) (Value, bool) {
 	case TypeBytes:
 		return castBytes(v)
 	default:
-		if v.kind == KindString {
+		if v.Kind() == KindString {
 			return parseAs(v.Str(), t, p)
 		}
 	}
@@ -103,18 +103,18 @@ func castScalar(v Value, t *Type, p RecordParser) (Value, bool) {
 
 // castText is ToString, but bytes are decoded as UTF-8.
 func castText(v Value) (string, bool) {
-	if v.kind == KindBytes {
+	if v.Kind() == KindBytes {
 		return string(v.Bytes()), utf8.Valid(v.Bytes())
 	}
 	return ToString(v), true
 }
 
 func castPoint(v Value) (Value, bool) {
-	if v.kind != KindArray || v.Len() != 2 {
+	if v.Kind() != KindArray || v.Len() != 2 {
 		return None, false
 	}
 	e := v.Elems()
-	if !e[0].kind.IsNumber() || !e[1].kind.IsNumber() {
+	if !e[0].Kind().IsNumber() || !e[1].Kind().IsNumber() {
 		return None, false
 	}
 	return GeometryOf(&Geometry{Kind: GeometryPoint, Point: Point{e[0].AsFloat(), e[1].AsFloat()}}), true
@@ -122,10 +122,10 @@ func castPoint(v Value) (Value, bool) {
 
 // castBytes takes the UTF-8 of a string, or the low eight bits of the ints of an array.
 func castBytes(v Value) (Value, bool) {
-	if v.kind == KindString {
+	if v.Kind() == KindString {
 		return BytesOf([]byte(v.Str())), true
 	}
-	if v.kind != KindArray {
+	if v.Kind() != KindArray {
 		return None, false
 	}
 	out := make([]byte, v.Len())
@@ -178,7 +178,7 @@ func parseAs(s string, t *Type, p RecordParser) (Value, bool) {
 			return None, false
 		}
 		r, err := p.ParseRecord(s)
-		return r, err == nil && r.kind == KindRecord && t.takesTable(r.Record().Table)
+		return r, err == nil && r.Kind() == KindRecord && t.takesTable(r.Record().Table)
 	}
 	return None, false
 }
@@ -192,7 +192,7 @@ func castElems(v Value, t *Type, p RecordParser) (Value, error) {
 	if t.Kind == TypeArray && t.Max >= 0 && len(elems) != t.Max {
 		return None, misfitLen(t, len(elems), true)
 	}
-	fresh := v.kind != KindArray && v.kind != KindSet
+	fresh := v.Kind() != KindArray && v.Kind() != KindSet
 	if t.Elem != nil && t.Elem.Kind != TypeAny {
 		out, err := mapElems(elems, t, func(e Value) (Value, error) { return Cast(e, t.Elem, p) })
 		if err != nil {
@@ -205,7 +205,7 @@ func castElems(v Value, t *Type, p RecordParser) (Value, error) {
 	switch {
 	case t.Kind == TypeArray:
 		return ArrayOf(elems), nil
-	case v.kind == KindSet && !fresh:
+	case v.Kind() == KindSet && !fresh:
 		v = setOfSorted(elems)
 	case fresh:
 		v = SetOf(elems)
@@ -220,7 +220,7 @@ func castElems(v Value, t *Type, p RecordParser) (Value, error) {
 
 // elemsOf are the elements of an array, set, range of ints, or bytes.
 func elemsOf(v Value, t *Type) ([]Value, error) {
-	switch v.kind {
+	switch v.Kind() {
 	case KindArray, KindSet:
 		return v.Elems(), nil
 	case KindBytes:

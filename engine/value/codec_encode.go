@@ -29,7 +29,7 @@ type encoder struct {
 func newEncoder() encoder { return encoder{depth: maxEncodeDepth} }
 
 func (e encoder) value(dst []byte, v Value) ([]byte, error) {
-	switch v.kind {
+	switch v.Kind() {
 	case KindNone:
 		return append(dst, majorTag|tagNone, cborNull), nil
 	case KindNull:
@@ -63,7 +63,7 @@ func (e encoder) value(dst []byte, v Value) ([]byte, error) {
 
 // rare encodes the kinds that few records hold.
 func (e encoder) rare(dst []byte, v Value) ([]byte, error) {
-	switch v.kind {
+	switch v.Kind() {
 	case KindDecimal:
 		return putDecimal(dst, v.Decimal()), nil
 	case KindDuration:

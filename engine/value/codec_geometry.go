@@ -115,7 +115,7 @@ func (d *decoder) number() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	switch v.kind {
+	switch v.Kind() {
 	case KindFloat:
 		return v.Float(), nil
 	case KindInt:

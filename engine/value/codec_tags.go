@@ -98,7 +98,7 @@ func (d *decoder) record() (Value, error) {
 
 // validKey reports whether v can be the key of a record id, or where ranges is set, of a scan target.
 func validKey(v Value, ranges bool) bool {
-	switch v.kind {
+	switch v.Kind() {
 	case KindInt, KindString, KindUUID, KindArray, KindObject:
 		return true
 	case KindRange:
@@ -156,7 +156,7 @@ func (d *decoder) seconds(reason string) (secs int64, nanos uint64, count int, e
 		if err != nil {
 			return 0, 0, 0, err
 		}
-		if v.kind != KindInt || count == 2 {
+		if v.Kind() != KindInt || count == 2 {
 			d.pos = at
 			return 0, 0, 0, d.fail(reason)
 		}

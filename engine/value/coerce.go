@@ -13,7 +13,7 @@ func Coerce(v Value, t *Type) (Value, error) {
 	}
 	switch t.Kind {
 	case TypeArray, TypeSet:
-		if v.kind == KindArray && t.Kind == TypeArray || v.kind == KindSet && t.Kind == TypeSet {
+		if v.Kind() == KindArray && t.Kind == TypeArray || v.Kind() == KindSet && t.Kind == TypeSet {
 			return coerceElems(v, t)
 		}
 	case TypeUnion:
@@ -55,7 +55,7 @@ func Is(v Value, t *Type) bool {
 // coerceScalar coerces to everything but collections and unions. It does not allocate (but for a
 // table's name, which shares the string).
 func coerceScalar(v Value, t *Type) (Value, bool) {
-	k := v.kind
+	k := v.Kind()
 	switch t.Kind {
 	case TypeAny:
 		return v, true
@@ -128,7 +128,7 @@ func (t *Type) takesTable(name string) bool {
 
 // toInt takes whole numbers; a float beyond the range becomes the nearest int.
 func toInt(v Value) (Value, bool) {
-	switch v.kind {
+	switch v.Kind() {
 	case KindInt:
 		return v, true
 	case KindFloat:

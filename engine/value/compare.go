@@ -13,13 +13,13 @@ import (
 // BY, sets and index keys. Numbers of all three kinds compare by value; NaN equals itself and comes
 // after every other number. It does not allocate.
 func Compare(a, b Value) int {
-	if a.kind != b.kind {
-		if a.kind.IsNumber() && b.kind.IsNumber() {
+	if a.Kind() != b.Kind() {
+		if a.Kind().IsNumber() && b.Kind().IsNumber() {
 			return compareMixedNumbers(a, b)
 		}
-		return cmp.Compare(a.kind, b.kind)
+		return cmp.Compare(a.Kind(), b.Kind())
 	}
-	switch a.kind {
+	switch a.Kind() {
 	case KindInt:
 		return cmp.Compare(a.Int(), b.Int())
 	case KindNone, KindNull:
@@ -74,8 +74,8 @@ func Compare(a, b Value) int {
 // Equal reports whether a and b are the same in the total order: the == operator, and what makes
 // two elements of a set one.
 func Equal(a, b Value) bool {
-	if a.kind == b.kind {
-		switch a.kind { // lengths first: cheaper than an order
+	if a.Kind() == b.Kind() {
+		switch a.Kind() { // lengths first: cheaper than an order
 		case KindString, KindTable:
 			return a.Str() == b.Str()
 		case KindArray, KindSet, KindBytes:
@@ -90,9 +90,9 @@ func Equal(a, b Value) bool {
 // LooseEqual is the = operator: Equal, but a regex against a string is a search of the string.
 func LooseEqual(a, b Value) bool {
 	switch {
-	case a.kind == KindRegex && b.kind == KindString:
+	case a.Kind() == KindRegex && b.Kind() == KindString:
 		return a.Regex().Match(b.Str())
-	case a.kind == KindString && b.kind == KindRegex:
+	case a.Kind() == KindString && b.Kind() == KindRegex:
 		return b.Regex().Match(a.Str())
 	}
 	return Equal(a, b)
@@ -167,13 +167,13 @@ func compareFloats(a, b float64) int {
 }
 
 func compareMixedNumbers(a, b Value) int {
-	if a.kind > b.kind {
+	if a.Kind() > b.Kind() {
 		return -compareMixedNumbers(b, a)
 	}
 	switch {
-	case b.kind == KindFloat:
+	case b.Kind() == KindFloat:
 		return compareIntFloat(a.Int(), b.Float())
-	case a.kind == KindInt:
+	case a.Kind() == KindInt:
 		return decimal.FromInt(a.Int()).Cmp(b.Decimal())
 	}
 	return -b.Decimal().CmpFloat(a.Float())

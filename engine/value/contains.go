@@ -12,17 +12,17 @@ func Contains(a, b Value) bool { return (*Relation)(nil).Contains(a, b) }
 
 // Contains is the CONTAINS operator, see the function.
 func (rel *Relation) Contains(a, b Value) bool {
-	switch a.kind {
+	switch a.Kind() {
 	case KindArray:
 		return anyLoose(a.Elems(), b)
 	case KindSet:
 		return SetHas(a, b)
 	case KindString:
-		return b.kind == KindString && strings.Contains(a.Str(), b.Str())
+		return b.Kind() == KindString && strings.Contains(a.Str(), b.Str())
 	case KindUUID:
-		return b.kind == KindString && strings.Contains(a.UUID().String(), b.Str())
+		return b.Kind() == KindString && strings.Contains(a.UUID().String(), b.Str())
 	case KindObject:
-		if b.kind != KindString {
+		if b.Kind() != KindString {
 			return false
 		}
 		_, ok := a.Object().Get(b.Str())
@@ -30,7 +30,7 @@ func (rel *Relation) Contains(a, b Value) bool {
 	case KindRange:
 		return a.Range().Contains(b)
 	case KindGeometry:
-		return b.kind == KindGeometry && !apart(a, b) && rel.contains(a.Geometry(), b.Geometry())
+		return b.Kind() == KindGeometry && !apart(a, b) && rel.contains(a.Geometry(), b.Geometry())
 	}
 	return false
 }
@@ -41,10 +41,10 @@ func ContainsAll(a, b Value) bool { return (*Relation)(nil).ContainsAll(a, b) }
 
 // ContainsAll is the CONTAINSALL operator, see the function.
 func (rel *Relation) ContainsAll(a, b Value) bool {
-	if a.kind == KindString && b.kind == KindString {
+	if a.Kind() == KindString && b.Kind() == KindString {
 		return strings.Contains(a.Str(), b.Str())
 	}
-	if b.kind != KindArray && b.kind != KindSet {
+	if b.Kind() != KindArray && b.Kind() != KindSet {
 		return false
 	}
 	return all(b.Elems(), rel.holding(a, b.Len()))
@@ -56,13 +56,13 @@ func ContainsAny(a, b Value) bool { return (*Relation)(nil).ContainsAny(a, b) }
 
 // ContainsAny is the CONTAINSANY operator, see the function.
 func (rel *Relation) ContainsAny(a, b Value) bool {
-	if a.kind == KindString && b.kind == KindString {
+	if a.Kind() == KindString && b.Kind() == KindString {
 		return strings.Contains(a.Str(), b.Str())
 	}
-	if b.kind != KindArray && b.kind != KindSet {
+	if b.Kind() != KindArray && b.Kind() != KindSet {
 		return false
 	}
-	if a.kind == KindString && !all(b.Elems(), func(e Value) bool { return e.kind == KindString }) {
+	if a.Kind() == KindString && !all(b.Elems(), func(e Value) bool { return e.Kind() == KindString }) {
 		return false
 	}
 	return slices.ContainsFunc(b.Elems(), rel.holding(a, b.Len()))
@@ -71,7 +71,7 @@ func (rel *Relation) ContainsAny(a, b Value) bool {
 // holding is Contains as the ALL and ANY forms see it, to be asked so many times: no keys of objects, no ranges, and a
 // set is searched with loose equality.
 func (rel *Relation) holding(a Value, times int) func(Value) bool {
-	switch a.kind {
+	switch a.Kind() {
 	case KindArray, KindSet:
 		return newFinder(a.Elems(), times).loose
 	case KindString, KindGeometry:
@@ -91,7 +91,7 @@ func anyLoose(elems []Value, v Value) bool {
 
 // AnyEqual is ?=: an element of the array or set a equals b; anything else is compared itself.
 func AnyEqual(a, b Value) bool {
-	if a.kind == KindArray || a.kind == KindSet {
+	if a.Kind() == KindArray || a.Kind() == KindSet {
 		return anyLoose(a.Elems(), b)
 	}
 	return LooseEqual(a, b)
@@ -99,7 +99,7 @@ func AnyEqual(a, b Value) bool {
 
 // AllEqual is *=: every element of the array or set a equals b; anything else is compared itself.
 func AllEqual(a, b Value) bool {
-	if a.kind == KindArray || a.kind == KindSet {
+	if a.Kind() == KindArray || a.Kind() == KindSet {
 		return all(a.Elems(), func(e Value) bool { return LooseEqual(e, b) })
 	}
 	return LooseEqual(a, b)
@@ -110,7 +110,7 @@ func Intersects(a, b Value) bool { return (*Relation)(nil).Intersects(a, b) }
 
 // Intersects is the INTERSECTS operator, see the function.
 func (rel *Relation) Intersects(a, b Value) bool {
-	return a.kind == KindGeometry && b.kind == KindGeometry && !apart(a, b) &&
+	return a.Kind() == KindGeometry && b.Kind() == KindGeometry && !apart(a, b) &&
 		rel.intersects(a.Geometry(), b.Geometry())
 }
 

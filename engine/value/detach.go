@@ -35,16 +35,16 @@ func (d *detacher) name(s string) string {
 }
 
 func (d *detacher) value(v Value) Value {
-	switch v.kind {
+	switch v.Kind() {
 	case KindString, KindTable:
 		s := Str(strings.Clone(v.Str()))
-		s.kind = v.kind
+		s = s.as(v.Kind())
 		return s
 	case KindBytes:
 		return BytesOf(slices.Clone(v.Bytes()))
 	case KindArray, KindSet:
 		a := ArrayOf(d.all(v.Elems()))
-		a.kind = v.kind
+		a = a.as(v.Kind())
 		return a
 	case KindObject:
 		return ObjectOf(d.object(v.Object()))
@@ -59,7 +59,7 @@ func (d *detacher) value(v Value) Value {
 		r.Start.Value, r.End.Value = d.value(r.Start.Value), d.value(r.End.Value)
 		return RangeOf(&r)
 	case KindGeometry:
-		if v.flag == 0 {
+		if v.flag() == 0 {
 			return v
 		}
 		return GeometryOf(v.Geometry())
@@ -76,7 +76,7 @@ func (d *detacher) all(elems []Value) []Value {
 	out := make([]Value, len(elems))
 	var ids []RecordID // room for those to come: one that is kept keeps all of them
 	for i := range elems {
-		if elems[i].kind != KindRecord {
+		if elems[i].Kind() != KindRecord {
 			out[i] = d.value(elems[i])
 			continue
 		}
@@ -96,11 +96,11 @@ const mostIDs = 32
 
 // borrows reports whether v may alias the bytes that it was read from.
 func (v Value) borrows() bool {
-	switch v.kind {
+	switch v.Kind() {
 	case KindString, KindTable, KindBytes, KindArray, KindSet, KindObject, KindRecord, KindFile, KindRange:
 		return true
 	case KindGeometry:
-		return v.flag != 0
+		return v.flag() != 0
 	}
 	return false
 }

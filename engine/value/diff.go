@@ -28,11 +28,11 @@ func (d *differ) diff(a, b Value) {
 	switch {
 	case d.err != nil:
 	case Equal(a, b):
-	case a.kind == KindObject && b.kind == KindObject:
+	case a.Kind() == KindObject && b.Kind() == KindObject:
 		d.objects(a.Object(), b.Object())
-	case a.kind == KindArray && b.kind == KindArray:
+	case a.Kind() == KindArray && b.Kind() == KindArray:
 		d.arrays(a.Elems(), b.Elems())
-	case a.kind == KindString && b.kind == KindString:
+	case a.Kind() == KindString && b.Kind() == KindString:
 		text, err := textpatch.Diff(a.Str(), b.Str(), d.goOn)
 		d.err = err
 		d.add("change", Str(text))

@@ -60,7 +60,7 @@ func (d *draft) open() *parts {
 }
 
 // isList reports whether d has elements, each at its position.
-func (d *draft) isList() bool { return d.v.kind == KindArray || d.v.kind == KindSet }
+func (d *draft) isList() bool { return d.v.Kind() == KindArray || d.v.Kind() == KindSet }
 
 func drafts(elems []Value) []draft {
 	out := make([]draft, len(elems))
@@ -171,7 +171,7 @@ func (d *draft) get(path []string) Value {
 	if len(path) == 0 {
 		return d.value()
 	}
-	switch d.v.kind {
+	switch d.v.Kind() {
 	case KindObject:
 		return d.peek(path[0]).get(path[1:])
 	case KindArray, KindSet:
@@ -191,7 +191,7 @@ func (d *draft) get(path []string) Value {
 // spreads reports whether path leads to every element of an array.
 func (d *draft) spreads(path []string) bool {
 	for ; len(path) > 0; path = path[1:] {
-		switch d.v.kind {
+		switch d.v.Kind() {
 		case KindObject:
 			d = d.peek(path[0])
 		case KindArray, KindSet:
@@ -213,7 +213,7 @@ func (d *draft) change(path []string, f func(*draft) error) error {
 	if len(path) == 0 {
 		return f(d)
 	}
-	switch d.v.kind {
+	switch d.v.Kind() {
 	case KindNone, KindNull:
 		*d = draft{v: ObjectOf(nil)}
 		return d.changeField(path, f)
@@ -278,7 +278,7 @@ func (d *draft) set(path []string, to Value) error {
 
 // remove takes the field or element at path away; the field of every element of an array where the path names one.
 func (d *draft) remove(path []string) error {
-	switch d.v.kind {
+	switch d.v.Kind() {
 	case KindObject:
 		c := d.field(path[0])
 		was := c.weight()
@@ -350,7 +350,7 @@ func (d *draft) value() Value {
 	if d.in == nil {
 		return d.v
 	}
-	switch d.v.kind {
+	switch d.v.Kind() {
 	case KindArray:
 		d.v = d.in.list((*draft).value)
 	case KindSet:

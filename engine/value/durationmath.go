@@ -111,7 +111,7 @@ func DurationFromSeconds(s float64) (Duration, bool) {
 // scaleDuration is a duration times a number.
 func scaleDuration(a, b Value) (Value, error) {
 	d := a.Duration()
-	switch b.kind {
+	switch b.Kind() {
 	case KindInt:
 		n := b.Int()
 		if n < 0 {
@@ -150,7 +150,7 @@ func scaleDuration(a, b Value) (Value, error) {
 
 // divideDuration is d / n; false where n is not positive or the result too long.
 func divideDuration(d Duration, b Value) (Duration, bool) {
-	switch b.kind {
+	switch b.Kind() {
 	case KindInt:
 		n := b.Int()
 		if n <= 0 || n > math.MaxUint32 {

@@ -52,7 +52,7 @@ func (f *Fields) Stored(b []byte) error {
 
 // Row makes a value the row.
 func (f *Fields) Row(v Value) {
-	if v.kind == KindObject {
+	if v.Kind() == KindObject {
 		if e := v.Object().enc; e != nil && e.width > 0 && len(e.edits) == 0 {
 			f.turn++
 			r := &f.rec
@@ -218,7 +218,7 @@ func FloatAt(packed []byte, i int) (x float64, other byte) {
 func inObject(v Value, names []string) (Value, bool) {
 	for i, name := range names {
 		switch {
-		case v.kind == KindObject:
+		case v.Kind() == KindObject:
 			v, _ = v.Object().Get(name)
 		case v.IsNullish() && i > 0:
 			return None, true

@@ -25,7 +25,7 @@ func newFinder(elems []Value, times int) *finder {
 	f.sorted = slices.Clone(elems)
 	SortValues(f.sorted)
 	for _, e := range elems {
-		if e.kind == KindRegex {
+		if e.Kind() == KindRegex {
 			f.regexes = append(f.regexes, e)
 		}
 	}
@@ -43,10 +43,10 @@ func (f *finder) equal(v Value) bool {
 
 // loose reports whether an element equals v, or one of both is a regex that finds something in the other.
 func (f *finder) loose(v Value) bool {
-	if f.sorted == nil || v.kind == KindRegex {
+	if f.sorted == nil || v.Kind() == KindRegex {
 		return anyLoose(f.elems, v)
 	}
-	return f.equal(v) || v.kind == KindString && anyLoose(f.regexes, v)
+	return f.equal(v) || v.Kind() == KindString && anyLoose(f.regexes, v)
 }
 
 // firsts are the elements without an equal one before them, in their order.

@@ -8,7 +8,7 @@ func GeometryFromObject(o *Object) (*Geometry, bool) {
 		return nil, false
 	}
 	name, ok := o.Get("type")
-	if !ok || name.kind != KindString {
+	if !ok || name.Kind() != KindString {
 		return nil, false
 	}
 	kind, ok := geoJSONKind(name.Str())
@@ -52,7 +52,7 @@ func geoJSONKind(name string) (GeometryKind, bool) {
 // collectionItems takes geometries, or objects of their shape; collections do not nest.
 func collectionItems(v Value) ([]*Geometry, bool) {
 	return listFrom(v, func(v Value) (*Geometry, bool) {
-		switch v.kind {
+		switch v.Kind() {
 		case KindGeometry:
 			return v.Geometry(), v.Geometry().Kind != GeometryCollection
 		case KindObject:
@@ -64,7 +64,7 @@ func collectionItems(v Value) ([]*Geometry, bool) {
 }
 
 func listFrom[T any](v Value, item func(Value) (T, bool)) ([]T, bool) {
-	if v.kind != KindArray {
+	if v.Kind() != KindArray {
 		return nil, false
 	}
 	out := make([]T, v.Len())
@@ -78,12 +78,12 @@ func listFrom[T any](v Value, item func(Value) (T, bool)) ([]T, bool) {
 }
 
 func pointFrom(v Value) (Point, bool) {
-	if v.kind != KindArray || v.Len() != 2 {
+	if v.Kind() != KindArray || v.Len() != 2 {
 		return Point{}, false
 	}
 	e := v.Elems()
 	for _, c := range e {
-		if c.kind != KindInt && c.kind != KindFloat {
+		if c.Kind() != KindInt && c.Kind() != KindFloat {
 			return Point{}, false
 		}
 	}

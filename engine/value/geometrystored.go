@@ -28,14 +28,14 @@ func storedGeometry(kind GeometryKind, b []byte) (v Value, size int, ok bool) {
 		return None, 0, false
 	}
 	size = len(b) - len(rest)
-	return Value{kind: KindGeometry, flag: encodedGeometry | uint8(kind), aux: carried(overhead + uint64(size)),
+	return Value{tag: tagWith(KindGeometry, encodedGeometry|uint8(kind), carried(overhead+uint64(size))),
 		n: uint64(size),
 		p: unsafe.Pointer(&lazyGeometry{first: unsafe.SliceData(b)})}, size, true
 }
 
 // stored returns the bytes behind the tag of a geometry; nil where it did not come in its stored form.
 func (v Value) stored() []byte {
-	if v.flag == 0 {
+	if v.flag() == 0 {
 		return nil
 	}
 	return unsafe.Slice((*lazyGeometry)(v.p).first, int(v.n))
@@ -43,10 +43,10 @@ func (v Value) stored() []byte {
 
 // shape is the kind of a geometry.
 func (v Value) shape() GeometryKind {
-	if v.flag == 0 {
+	if v.flag() == 0 {
 		return (*Geometry)(v.p).Kind
 	}
-	return GeometryKind(v.flag &^ encodedGeometry)
+	return GeometryKind(v.flag() &^ encodedGeometry)
 }
 
 // decodeGeometry makes the geometry, once unless two goroutines come at the same time; both get equal ones.
@@ -193,7 +193,7 @@ func (v Value) box() (b box, ok bool) {
 	if shape == GeometryCollection {
 		return b, false
 	}
-	if v.flag != 0 && (*lazyGeometry)(v.p).made.Load() == nil {
+	if v.flag() != 0 && (*lazyGeometry)(v.p).made.Load() == nil {
 		b = newBox()
 		walkGeometry(v.stored(), shape, &b)
 	} else {

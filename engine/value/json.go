@@ -11,7 +11,7 @@ import (
 // regexes and closures are strings in query syntax. Objects that are still encoded are written
 // straight from their bytes.
 func AppendJSON(dst []byte, v Value) []byte {
-	switch v.kind {
+	switch v.Kind() {
 	case KindNone, KindNull:
 		return append(dst, "null"...)
 	case KindBool:

@@ -38,7 +38,7 @@ func (n *Numbers) Append(dst []float32, o *Object) ([]float32, bool) {
 			f, ok = e.number(&n.fields[i])
 		} else {
 			v, _ := o.Get(n.fields[i].name)
-			f, ok = v.AsFloat(), v.kind.IsNumber()
+			f, ok = v.AsFloat(), v.Kind().IsNumber()
 		}
 		if !ok {
 			return dst[:before], false
@@ -67,7 +67,7 @@ func (e *encoded) number(f *numberField) (float64, bool) {
 		return math.Float64frombits(binary.BigEndian.Uint64(b[1:])), true
 	}
 	v := decodeStored(b, e.special)
-	return v.AsFloat(), v.kind.IsNumber()
+	return v.AsFloat(), v.Kind().IsNumber()
 }
 
 // named is where the value of entry i starts if the entry has the name; else 0.

@@ -22,7 +22,7 @@ import (
 // ends all. A set is like an array whose elements have the positions of their order; it has its order again, and equal
 // elements once, when all is done.
 func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
-	if ops.kind != KindArray {
+	if ops.Kind() != KindArray {
 		return None, errPatch("Patch operations should be an array of objects")
 	}
 	steps := make([]patchStep, ops.Len())
@@ -64,7 +64,7 @@ func Patch(v, seen, ops Value, goOn func() error) (Value, error) {
 // isNothing reports whether v is NONE, or a list of nothing else.
 func isNothing(v Value) bool {
 	something := func(e Value) bool { return !e.IsNone() }
-	return v.IsNone() || v.kind == KindArray && !slices.ContainsFunc(v.Elems(), something)
+	return v.IsNone() || v.Kind() == KindArray && !slices.ContainsFunc(v.Elems(), something)
 }
 
 // mostPatched is the weight that operations may give a value.
@@ -84,7 +84,7 @@ type patchStep struct {
 
 func parsePatchStep(v Value) (patchStep, error) {
 	var s patchStep
-	if v.kind != KindObject {
+	if v.Kind() != KindObject {
 		return s, errPatch("Patch operations should be an array of objects")
 	}
 	o := v.Object()
@@ -92,7 +92,7 @@ func parsePatchStep(v Value) (patchStep, error) {
 	if !ok {
 		return s, errPatch("Key 'op' missing")
 	}
-	if op.kind != KindString {
+	if op.Kind() != KindString {
 		return s, errPatch("Key 'op' not a string")
 	}
 	path, ok := o.Get("path")
@@ -149,9 +149,9 @@ func (s *patchStep) hidden(whole, view *draft) bool {
 func (d *draft) hides(view *draft, path []string, inserts bool) bool {
 	for ; len(path) > 0; path = path[1:] {
 		switch {
-		case d.v.kind == KindObject:
+		case d.v.Kind() == KindObject:
 			d = d.peek(path[0])
-			if view.v.kind == KindObject {
+			if view.v.Kind() == KindObject {
 				view = view.peek(path[0])
 			} else {
 				view = &draft{}
@@ -195,7 +195,7 @@ func (s *patchStep) read(d *draft, goOn func() error) error {
 		}
 	case "change":
 		old := d.get(s.path)
-		if old.kind != KindString || s.value.kind != KindString {
+		if old.Kind() != KindString || s.value.Kind() != KindString {
 			s.op = "test" // changes nothing
 			return nil
 		}
@@ -251,7 +251,7 @@ func (s *patchStep) put(d *draft) error {
 		return d.set(s.path, all.value())
 	}
 	return d.change(s.path, func(found *draft) error {
-		if found.v.kind == KindArray {
+		if found.v.Kind() == KindArray {
 			found.insert(math.MaxInt, items...)
 		} else {
 			*found = draft{v: s.value}
@@ -263,7 +263,7 @@ func (s *patchStep) put(d *draft) error {
 // place puts v at a step that could be a position: into an array before the element there, into an object as a field.
 // What is neither gives way to v.
 func (d *draft) place(step string, v Value) error {
-	switch d.v.kind {
+	switch d.v.Kind() {
 	case KindArray, KindSet:
 		i, _ := placeIn(step, d.len())
 		d.insert(i, v)

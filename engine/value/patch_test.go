@@ -118,10 +118,10 @@ func modelPatch(v, seen, ops Value) (Value, bool) {
 
 // modelNothing: NONE, or a list of nothing else.
 func modelNothing(v Value) bool {
-	if v.kind != KindArray {
-		return v.kind == KindNone
+	if v.Kind() != KindArray {
+		return v.Kind() == KindNone
 	}
-	return !slices.ContainsFunc(v.Elems(), func(e Value) bool { return e.kind != KindNone })
+	return !slices.ContainsFunc(v.Elems(), func(e Value) bool { return e.Kind() != KindNone })
 }
 
 // modelHides: a position is named in an array that is not seen, but for the last step of an insert.
@@ -129,16 +129,16 @@ func modelHides(v, seen Value, path []string, inserts bool) bool {
 	if len(path) == 0 {
 		return false
 	}
-	switch v.kind {
+	switch v.Kind() {
 	case KindObject:
 		f, _ := v.Object().Get(path[0])
 		var g Value
-		if seen.kind == KindObject {
+		if seen.Kind() == KindObject {
 			g, _ = seen.Object().Get(path[0])
 		}
 		return modelHides(f, g, path[1:], inserts)
 	case KindArray:
-		if seen.kind != KindArray || seen.Len() != v.Len() {
+		if seen.Kind() != KindArray || seen.Len() != v.Len() {
 			return slices.ContainsFunc(path, isPosition) && !(inserts && len(path) == 1)
 		}
 		if i, ok := placeIn(path[0], v.Len()); ok {
@@ -177,7 +177,7 @@ func modelStep(v Value, s patchStep) (Value, bool) {
 		if modelSpreads(v, parent) {
 			return v, false
 		}
-		switch list := modelGet(v, parent); list.kind {
+		switch list := modelGet(v, parent); list.Kind() {
 		case KindArray:
 			at, _ := placeIn(last, list.Len())
 			return modelSet(v, parent, ArrayOf(slices.Insert(slices.Clone(list.Elems()), min(at, list.Len()), s.value)))
@@ -186,7 +186,7 @@ func modelStep(v Value, s patchStep) (Value, bool) {
 		}
 		return modelSet(v, parent, s.value)
 	}
-	if list := modelGet(v, s.path); s.op == "add" && list.kind == KindArray {
+	if list := modelGet(v, s.path); s.op == "add" && list.Kind() == KindArray {
 		return modelSet(v, s.path, joinArrays(list, asArray(s.value)))
 	}
 	return modelSet(v, s.path, s.value)
@@ -196,7 +196,7 @@ func modelSpreads(v Value, path []string) bool {
 	if len(path) == 0 {
 		return false
 	}
-	switch v.kind {
+	switch v.Kind() {
 	case KindObject:
 		f, _ := v.Object().Get(path[0])
 		return modelSpreads(f, path[1:])
@@ -211,10 +211,10 @@ func modelGet(v Value, path []string) Value {
 	switch {
 	case len(path) == 0:
 		return v
-	case v.kind == KindObject:
+	case v.Kind() == KindObject:
 		f, _ := v.Object().Get(path[0])
 		return modelGet(f, path[1:])
-	case v.kind == KindArray:
+	case v.Kind() == KindArray:
 		if i, ok := placeIn(path[0], v.Len()); ok {
 			if i >= v.Len() {
 				return None
@@ -230,7 +230,7 @@ func modelSet(v Value, path []string, to Value) (Value, bool) {
 	if len(path) == 0 {
 		return to, true
 	}
-	switch v.kind {
+	switch v.Kind() {
 	case KindNone, KindNull:
 		in, ok := modelSet(None, path[1:], to)
 		return ObjectOf(NewObject(Field{path[0], in})), ok
@@ -258,7 +258,7 @@ func modelSet(v Value, path []string, to Value) (Value, bool) {
 }
 
 func modelRemove(v Value, path []string) Value {
-	switch v.kind {
+	switch v.Kind() {
 	case KindObject:
 		o := v.Object()
 		if len(path) == 1 {

@@ -121,7 +121,7 @@ func CheckRecord(b []byte) error {
 	if err != nil {
 		return err
 	}
-	if v.kind != KindObject || d.pos != len(b) {
+	if v.Kind() != KindObject || d.pos != len(b) {
 		return recordError(d.pos, "not one object")
 	}
 	again, err := EncodeRecord(nil, v.Object())

@@ -30,7 +30,7 @@ func (s *Searches) Match(r *Regex, text string) bool { return s.match(r, text) }
 // Bind is v with the regular expressions that it is, or has as elements, searching by s. It reports whether there are
 // any.
 func (s *Searches) Bind(v Value) (Value, bool) {
-	switch v.kind {
+	switch v.Kind() {
 	case KindRegex:
 		return RegexOf(s.bind(v.Regex())), true
 	case KindArray, KindSet:
@@ -39,11 +39,11 @@ func (s *Searches) Bind(v Value) (Value, bool) {
 		}
 		elems := slices.Clone(v.Elems())
 		for i, e := range elems {
-			if e.kind == KindRegex {
+			if e.Kind() == KindRegex {
 				elems[i] = RegexOf(s.bind(e.Regex()))
 			}
 		}
-		if v.kind == KindSet {
+		if v.Kind() == KindSet {
 			return SetOf(elems), true
 		}
 		return ArrayOf(elems), true
@@ -53,8 +53,8 @@ func (s *Searches) Bind(v Value) (Value, bool) {
 
 // HasRegex reports whether v is an array or set with a regular expression among its elements.
 func HasRegex(v Value) bool {
-	return (v.kind == KindArray || v.kind == KindSet) &&
-		slices.ContainsFunc(v.Elems(), func(e Value) bool { return e.kind == KindRegex })
+	return (v.Kind() == KindArray || v.Kind() == KindSet) &&
+		slices.ContainsFunc(v.Elems(), func(e Value) bool { return e.Kind() == KindRegex })
 }
 
 func (s *Searches) bind(r *Regex) *Regex {

@@ -33,7 +33,7 @@ func (s *Shelf) Add(b []byte) error {
 // becomeStored makes v what ObjectOf gives for a stored record. It does so in place: copies of values would cost more
 // than all else that Add does.
 func (v *Value) becomeStored(o *Object) {
-	v.kind, v.flag, v.aux, v.n, v.p = KindObject, 1, carried(overhead+uint64(len(o.enc.rec))), 0, unsafe.Pointer(o)
+	v.tag, v.n, v.p = tagWith(KindObject, 1, carried(overhead+uint64(len(o.enc.rec)))), 0, unsafe.Pointer(o)
 }
 
 // Rows is the objects since Begin. They, and what was read from them by their fields' names, are good until the next

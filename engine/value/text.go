@@ -18,7 +18,7 @@ func (v Value) String() string { return v.Text() }
 // decimals without suffix, everything else as Text. (Bytes do not cast to a string this way: Cast
 // decodes them.)
 func ToString(v Value) string {
-	switch v.kind {
+	switch v.Kind() {
 	case KindString:
 		return v.Str()
 	case KindDecimal:
@@ -33,7 +33,7 @@ func ToString(v Value) string {
 
 // operandText is v in the text of an arithmetic error: bare strings, datetimes and uuids.
 func operandText(v Value) string {
-	if v.kind == KindDecimal {
+	if v.Kind() == KindDecimal {
 		return v.Text()
 	}
 	return ToString(v.Beginning(briefLen))
@@ -41,7 +41,7 @@ func operandText(v Value) string {
 
 // AppendText appends v's Text to dst.
 func (v Value) AppendText(dst []byte) []byte {
-	switch v.kind {
+	switch v.Kind() {
 	case KindNone:
 		return append(dst, "NONE"...)
 	case KindNull:
@@ -182,7 +182,7 @@ func (r *RecordID) String() string { return string(r.append(nil)) }
 
 func (r *RecordID) append(dst []byte) []byte {
 	dst = append(AppendRecordIdent(dst, r.Table), ':')
-	if r.Key.kind == KindRange {
+	if r.Key.Kind() == KindRange {
 		g := r.Key.Range()
 		if g.Start.Kind != Unbounded {
 			dst = appendKeyPart(dst, g.Start.Value)
@@ -197,7 +197,7 @@ func (r *RecordID) append(dst []byte) []byte {
 }
 
 func appendKeyPart(dst []byte, key Value) []byte {
-	if key.kind == KindString {
+	if key.Kind() == KindString {
 		return AppendRecordIdent(dst, key.Str())
 	}
 	return key.AppendText(dst)

@@ -4,7 +4,7 @@ package value
 // data of their own: ranges, files, regexes, tables, closures. NaN, every datetime, uuid, record id
 // and geometry are true.
 func Truthy(v Value) bool {
-	switch v.kind {
+	switch v.Kind() {
 	case KindBool, KindInt, KindString, KindBytes, KindArray, KindSet:
 		return v.n != 0
 	case KindFloat:
@@ -12,7 +12,7 @@ func Truthy(v Value) bool {
 	case KindDecimal:
 		return !v.Decimal().IsZero()
 	case KindDuration:
-		return v.n != 0 || v.aux != 0
+		return v.n != 0 || v.aux() != 0
 	case KindObject:
 		return v.Object().Len() != 0
 	case KindDatetime, KindUUID, KindRecord, KindGeometry:

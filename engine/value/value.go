@@ -36,58 +36,76 @@ import (
 //	others                                    pointer to the struct (UUID, File, …)
 //
 // weight is that of Weight, up to 32 bits; levels is how deep the value nests.
+//
+// Three fields, because the compiler keeps structs of at most four in registers: kind, flag and aux are in one word.
 type Value struct {
-	kind Kind
-	flag uint8
-	aux  uint32
-	n    uint64
-	p    unsafe.Pointer
+	tag uint64 // kind in the lowest byte, flag in the next one, aux in the upper half
+	n   uint64
+	p   unsafe.Pointer
+}
+
+// tagOf is the tag of a kind whose flag and aux are 0.
+func tagOf(k Kind) uint64 { return uint64(k) }
+
+// tagWith is a tag of all its parts.
+func tagWith(k Kind, flag uint8, aux uint32) uint64 {
+	return uint64(k) | uint64(flag)<<8 | uint64(aux)<<32
+}
+
+func (v Value) flag() uint8 { return uint8(v.tag >> 8) }
+
+func (v Value) aux() uint32 { return uint32(v.tag >> 32) }
+
+// as is v with another kind.
+func (v Value) as(k Kind) Value {
+	v.tag = v.tag&^0xff | uint64(k)
+	return v
 }
 
 // None and Null are the two empty values.
 var (
 	None = Value{}
-	Null = Value{kind: KindNull}
+	Null = Value{tag: tagOf(KindNull)}
 )
 
 // Kind is v's kind.
-func (v Value) Kind() Kind { return v.kind }
+func (v Value) Kind() Kind { return Kind(v.tag) }
 
 // IsNone reports whether v is NONE.
-func (v Value) IsNone() bool { return v.kind == KindNone }
+func (v Value) IsNone() bool { return v.Kind() == KindNone }
 
 // IsNull reports whether v is NULL.
-func (v Value) IsNull() bool { return v.kind == KindNull }
+func (v Value) IsNull() bool { return v.Kind() == KindNull }
 
 // IsNullish reports whether v is NONE or NULL.
-func (v Value) IsNullish() bool { return v.kind <= KindNull }
+func (v Value) IsNullish() bool { return v.Kind() <= KindNull }
 
 // Bool makes a bool.
 func Bool(b bool) Value {
 	if b {
-		return Value{kind: KindBool, n: 1}
+		return Value{tag: tagOf(KindBool), n: 1}
 	}
-	return Value{kind: KindBool}
+	return Value{tag: tagOf(KindBool)}
 }
 
 // Bool is the payload of a bool.
 func (v Value) Bool() bool { return v.n != 0 }
 
 // Int makes an int.
-func Int(i int64) Value { return Value{kind: KindInt, n: uint64(i)} }
+func Int(i int64) Value { return Value{tag: tagOf(KindInt), n: uint64(i)} }
 
 // Int is the payload of an int.
 func (v Value) Int() int64 { return int64(v.n) }
 
 // Float makes a float.
-func Float(f float64) Value { return Value{kind: KindFloat, n: math.Float64bits(f)} }
+func Float(f float64) Value { return Value{tag: tagOf(KindFloat), n: math.Float64bits(f)} }
 
 // Float is the payload of a float.
 func (v Value) Float() float64 { return math.Float64frombits(v.n) }
 
 // Str makes a string. The text must be valid UTF-8.
 func Str(s string) Value {
-	return Value{kind: KindString, n: uint64(len(s)), p: unsafe.Pointer(unsafe.StringData(s))}
+	return Value{tag: tagOf(KindString), n: uint64(len(s)), p: unsafe.Pointer(unsafe.StringData(s))}
 }
 
 // Str is the payload of a string (and of a table: its name).
@@ -95,9 +113,7 @@ func (v Value) Str() string { return unsafe.String((*byte)(v.p), int(v.n)) }
 
 // TableOf makes a table name value.
 func TableOf(name string) Value {
-	v := Str(name)
-	v.kind = KindTable
-	return v
+	return Str(name).as(KindTable)
 }
 
 // Table is the name in a table value.
@@ -105,7 +121,7 @@ func (v Value) Table() string { return v.Str() }
 
 // BytesOf makes a bytes value that takes over b.
 func BytesOf(b []byte) Value {
-	return Value{kind: KindBytes, n: uint64(len(b)), p: unsafe.Pointer(unsafe.SliceData(b))}
+	return Value{tag: tagOf(KindBytes), n: uint64(len(b)), p: unsafe.Pointer(unsafe.SliceData(b))}
 }
 
 // Bytes is the payload of bytes; read-only.
@@ -113,7 +129,7 @@ func (v Value) Bytes() []byte { return unsafe.Slice((*byte)(v.p), int(v.n)) }
 
 // ArrayOf makes an array that takes over elems.
 func ArrayOf(elems []Value) Value {
-	return Value{kind: KindArray, n: uint64(len(elems)),
+	return Value{tag: tagOf(KindArray), n: uint64(len(elems)),
 		p: unsafe.Pointer(unsafe.SliceData(elems))}.loadedWithElems(elems)
 }
 
@@ -128,9 +144,7 @@ func (v Value) Len() int { return int(v.n) }
 
 // setOfSorted makes a set that takes over elems, which are sorted and distinct already.
 func setOfSorted(elems []Value) Value {
-	v := ArrayOf(elems)
-	v.kind = KindSet
-	return v
+	return ArrayOf(elems).as(KindSet)
 }
 
 // ObjectOf makes an object value. A nil o is the empty object.
@@ -138,7 +152,7 @@ func ObjectOf(o *Object) Value {
 	if o == nil {
 		o = emptyObject
 	}
-	return Value{kind: KindObject, p: unsafe.Pointer(o)}.loadedWithFields(o)
+	return Value{tag: tagOf(KindObject), p: unsafe.Pointer(o)}.loadedWithFields(o)
 }
 
 // Object is the payload of an object.
@@ -151,10 +165,10 @@ type Duration struct {
 }
 
 // DurationOf makes a duration.
-func DurationOf(d Duration) Value { return Value{kind: KindDuration, n: d.Secs, aux: d.Nanos} }
+func DurationOf(d Duration) Value { return Value{tag: tagWith(KindDuration, 0, d.Nanos), n: d.Secs} }
 
 // Duration is the payload of a duration.
-func (v Value) Duration() Duration { return Duration{Secs: v.n, Nanos: v.aux} }
+func (v Value) Duration() Duration { return Duration{Secs: v.n, Nanos: v.aux()} }
 
 // Std is d for timers: the longest that Go has for what is longer.
 func (d Duration) Std() time.Duration {
@@ -181,11 +195,11 @@ type Datetime struct {
 
 // DatetimeOf makes a datetime.
 func DatetimeOf(d Datetime) Value {
-	return Value{kind: KindDatetime, n: uint64(d.Secs), aux: d.Nanos}
+	return Value{tag: tagWith(KindDatetime, 0, d.Nanos), n: uint64(d.Secs)}
 }
 
 // Datetime is the payload of a datetime.
-func (v Value) Datetime() Datetime { return Datetime{Secs: int64(v.n), Nanos: v.aux} }
+func (v Value) Datetime() Datetime { return Datetime{Secs: int64(v.n), Nanos: v.aux()} }
 
 // DecimalOf makes a decimal.
 func DecimalOf(d decimal.Decimal) Value {
@@ -193,19 +207,19 @@ func DecimalOf(d decimal.Decimal) Value {
 	if d.Neg {
 		f |= 0x80
 	}
-	return Value{kind: KindDecimal, flag: f, aux: d.Hi, n: d.Lo}
+	return Value{tag: tagWith(KindDecimal, f, d.Hi), n: d.Lo}
 }
 
 // Decimal is the payload of a decimal.
 func (v Value) Decimal() decimal.Decimal {
-	return decimal.Decimal{Hi: v.aux, Lo: v.n, Neg: v.flag&0x80 != 0, Scale: v.flag & 0x7f}
+	return decimal.Decimal{Hi: v.aux(), Lo: v.n, Neg: v.flag()&0x80 != 0, Scale: v.flag() & 0x7f}
 }
 
 // UUID is 16 bytes in network order.
 type UUID [16]byte
 
 // UUIDOf makes a uuid.
-func UUIDOf(u UUID) Value { return Value{kind: KindUUID, p: unsafe.Pointer(&u)} }
+func UUIDOf(u UUID) Value { return Value{tag: tagOf(KindUUID), p: unsafe.Pointer(&u)} }
 
 // UUID is the payload of a uuid.
 func (v Value) UUID() UUID { return *(*UUID)(v.p) }
@@ -219,7 +233,7 @@ type RecordID struct {
 
 // Part is the part of an object key that has a name; false where the key is no object, has no such part, or r is nil.
 func (r *RecordID) Part(name string) (Value, bool) {
-	if r == nil || r.Key.kind != KindObject {
+	if r == nil || r.Key.Kind() != KindObject {
 		return None, false
 	}
 	return r.Key.Object().Get(name)
@@ -227,7 +241,7 @@ func (r *RecordID) Part(name string) (Value, bool) {
 
 // RecordOf makes a record id value that takes over r.
 func RecordOf(r *RecordID) Value {
-	return Value{kind: KindRecord, p: unsafe.Pointer(r)}.loadedWithKey(r)
+	return Value{tag: tagOf(KindRecord), p: unsafe.Pointer(r)}.loadedWithKey(r)
 }
 
 // Record makes a record id value.
@@ -240,7 +254,7 @@ func (v Value) Record() *RecordID { return (*RecordID)(v.p) }
 type File struct{ Bucket, Key string }
 
 // FileOf makes a file pointer.
-func FileOf(f *File) Value { return Value{kind: KindFile, p: unsafe.Pointer(f)} }
+func FileOf(f *File) Value { return Value{tag: tagOf(KindFile), p: unsafe.Pointer(f)} }
 
 // File is the payload of a file pointer.
 func (v Value) File() *File { return (*File)(v.p) }
@@ -266,7 +280,7 @@ type Range struct{ Start, End Bound }
 
 // RangeOf makes a range.
 func RangeOf(r *Range) Value {
-	return Value{kind: KindRange, p: unsafe.Pointer(r)}.loadedWithBounds(r)
+	return Value{tag: tagOf(KindRange), p: unsafe.Pointer(r)}.loadedWithBounds(r)
 }
 
 // Range is the payload of a range.
@@ -281,13 +295,13 @@ type Closure interface {
 }
 
 // ClosureOf makes a function value.
-func ClosureOf(c Closure) Value { return Value{kind: KindClosure, p: unsafe.Pointer(&c)} }
+func ClosureOf(c Closure) Value { return Value{tag: tagOf(KindClosure), p: unsafe.Pointer(&c)} }
 
 // Closure is the payload of a function value.
 func (v Value) Closure() Closure { return *(*Closure)(v.p) }
 
 // RegexOf makes a regex.
-func RegexOf(r *Regex) Value { return Value{kind: KindRegex, p: unsafe.Pointer(r)} }
+func RegexOf(r *Regex) Value { return Value{tag: tagOf(KindRegex), p: unsafe.Pointer(r)} }
 
 // Regex is the payload of a regex.
 func (v Value) Regex() *Regex { return (*Regex)(v.p) }
@@ -323,12 +337,12 @@ const (
 
 // GeometryOf makes a geometry.
 func GeometryOf(g *Geometry) Value {
-	return Value{kind: KindGeometry, aux: g.weight(), p: unsafe.Pointer(g)}
+	return Value{tag: tagWith(KindGeometry, 0, g.weight()), p: unsafe.Pointer(g)}
 }
 
 // Geometry is the payload of a geometry.
 func (v Value) Geometry() *Geometry {
-	if v.flag == 0 {
+	if v.flag() == 0 {
 		return (*Geometry)(v.p)
 	}
 	return v.decodeGeometry()

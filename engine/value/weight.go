@@ -28,14 +28,14 @@ const lightKinds = 1<<KindNone | 1<<KindNull | 1<<KindBool | 1<<KindInt | 1<<Kin
 	1<<KindDuration | 1<<KindDatetime | 1<<KindUUID
 
 // Light reports whether v is of a kind with a fixed size, which weighs next to nothing.
-func (v Value) Light() bool { return lightKinds>>v.kind&1 != 0 }
+func (v Value) Light() bool { return lightKinds>>v.Kind()&1 != 0 }
 
 func (v *Value) weight() uint64 {
-	switch v.kind {
+	switch v.Kind() {
 	case KindString, KindTable, KindBytes:
 		return overhead + v.n
 	case KindArray, KindSet, KindObject, KindRecord, KindRange, KindGeometry:
-		return uint64(v.aux)
+		return uint64(v.aux())
 	case KindFile:
 		f := v.File()
 		return overhead + uint64(len(f.Bucket)+len(f.Key))
@@ -62,10 +62,10 @@ const nestingKinds = 1<<KindArray | 1<<KindSet | 1<<KindObject | 1<<KindRecord |
 
 // levels is how deep v nests.
 func (v *Value) levels() uint8 {
-	if nestingKinds>>v.kind&1 == 0 {
+	if nestingKinds>>v.Kind()&1 == 0 {
 		return 0
 	}
-	return v.flag
+	return v.flag()
 }
 
 // load is the weight and the levels of what is put together.
@@ -81,10 +81,11 @@ func (l *load) add(v *Value) {
 
 // on is v as the container of what was added.
 func (l load) on(v Value) Value {
-	if v.aux = carried(overhead + l.weight); l.levels >= levels-1 {
-		v.aux, l.levels = Heaviest, levels-1
+	weight := carried(overhead + l.weight)
+	if l.levels >= levels-1 {
+		weight, l.levels = Heaviest, levels-1
 	}
-	v.flag = l.levels + 1
+	v.tag = tagWith(v.Kind(), l.levels+1, weight)
 	return v
 }
 
