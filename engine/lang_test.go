@@ -218,7 +218,7 @@ func shown(want, got []langAnswer, number func(kind, id string) string) []langAn
 }
 
 var (
-	generatedID   = regexp.MustCompile(`\b[a-z0-9]{20}\b`)
+	generatedID   = regexp.MustCompile(`:?\b[a-z0-9]{20}\b`)
 	generatedUUID = regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	thisMoment    = regexp.MustCompile(`d'<now>T[0-9:.]*Z'`)
 	passwordText  = regexp.MustCompile(`\$(argon2id|2[aby]|pbkdf2|scrypt)\$[^'"]*`)
@@ -228,10 +228,14 @@ var (
 // anonymous puts placeholders for the parts of an answer that no two runs share. number gives the placeholder of a generated id.
 func anonymous(answer string, number func(kind, id string) string) string {
 	answer = generatedID.ReplaceAllStringFunc(answer, func(id string) string {
-		if !strings.ContainsAny(id, "0123456789") {
+		key, ofRecord := strings.CutPrefix(id, ":")
+		switch { // one of 700 has no digit
+		case ofRecord:
+			return ":" + number("id", key)
+		case !strings.ContainsAny(key, "0123456789"):
 			return id
 		}
-		return number("id", id)
+		return number("id", key)
 	})
 	answer = generatedUUID.ReplaceAllStringFunc(answer, func(id string) string { return number("uuid", id) })
 	answer = strings.ReplaceAll(answer, "d'"+time.Now().UTC().Format("2006-01-02")+"T", "d'<now>T")
