@@ -178,6 +178,9 @@ func (o *options) tuned(ctx context.Context, w *work, d *data, s side) (each flo
 // many short queries.
 const firstRuns = 20
 
+// mostRuns bounds a turn. CPU time comes in steps of 10 ms, so quick work wants many runs.
+const mostRuns = 50_000
+
 // least is the CPU time of a piece of work in microseconds: that of the turn that took the least. The first time is for
 // plans and caches.
 func (o *options) least(ctx context.Context, w *work, s side) (each float64, answer string, err error) {
@@ -188,7 +191,7 @@ func (o *options) least(ctx context.Context, w *work, s side) (each float64, ans
 	if _, answer, err = s.run(ctx, w, firstRuns); err != nil {
 		return 0, "", err
 	}
-	times := min(max(1, int(o.length*firstRuns/max(time.Since(began), time.Microsecond))), 2000)
+	times := min(max(1, int(o.length*firstRuns/max(time.Since(began), time.Microsecond))), mostRuns)
 	for i := range o.rounds {
 		cpu, _, err := s.run(ctx, w, times)
 		if err != nil {
