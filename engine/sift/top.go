@@ -14,6 +14,9 @@ type Top[T any] struct {
 	rows []T // a heap with the last row at its top, once there are Most of them
 }
 
+// firstKept is room for so many rows at most from the first one on.
+const firstKept = 16
+
 // Among reports whether Take would keep a row.
 func (t *Top[T]) Among(row *T) bool {
 	return t.Most < 0 || int64(len(t.rows)) < t.Most || t.Most > 0 && t.Less(row, &t.rows[0])
@@ -25,6 +28,9 @@ func (t *Top[T]) Take(row T) (grown bool) {
 	case !t.Among(&row):
 		return false
 	case t.Most < 0 || int64(len(t.rows)) < t.Most:
+		if t.rows == nil && t.Most > 0 {
+			t.rows = make([]T, 0, min(t.Most, firstKept))
+		}
 		if t.rows = append(t.rows, row); int64(len(t.rows)) == t.Most {
 			for i := len(t.rows)/2 - 1; i >= 0; i-- {
 				t.down(i)
