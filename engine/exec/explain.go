@@ -237,21 +237,21 @@ func (s *sortRows) computed() bool {
 
 func (g *groupRows) explain(ctx context.Context) *plan.Node {
 	n := above(ctx, "Aggregate", g.in)
-	if scan, ok := unmeasured(g.in).(*tableRows); ok && g.counts && scan.id != nil && scan.filter == nil {
+	if scan, ok := unmeasured(g.in).(*tableRows); ok && g.of.Counts && scan.id != nil && scan.filter == nil {
 		text := value.RecordOf(scan.id).Text()
 		n = node("CountScan").With("source", text).Expr("source", text)
 		n.Rows = g.n
 		return n
 	}
-	if g.all {
+	if g.of.All {
 		n.With("mode", "GROUP ALL")
-		n.Runtime = n.Children[0].Runtime && !slices.ContainsFunc(g.fields, func(f groupField) bool {
-			return plan.AsksStore(f.x)
+		n.Runtime = n.Children[0].Runtime && !slices.ContainsFunc(g.of.Fields, func(f plan.Grouped) bool {
+			return plan.AsksStore(f.X)
 		})
 	} else {
-		n.With("by", g.text)
+		n.With("by", g.of.Text)
 	}
-	for _, x := range g.by {
+	for _, x := range g.of.By {
 		n.Expr("group_by", plan.Show(x))
 	}
 	g.arguments(ctx, n)
@@ -262,8 +262,8 @@ func (g *groupRows) explain(ctx context.Context) *plan.Node {
 // arguments shows what aggregates are of, and what is made of them afterwards.
 func (g *groupRows) arguments(ctx context.Context, n *plan.Node) {
 	names := map[*ast.Call]string{}
-	for i := range g.fields {
-		for j, c := range g.fields[i].calls {
+	for i := range g.of.Fields {
+		for j, c := range g.of.Fields[i].Calls {
 			names[c] = fmt.Sprintf("_a%d", j)
 			if len(c.Args) > 0 {
 				n.Holds("agg_arg", c.Args[0], g.r.subplans(ctx, g.env))
@@ -273,10 +273,10 @@ func (g *groupRows) arguments(ctx context.Context, n *plan.Node) {
 		}
 	}
 	after := plan.Shower{Call: func(c *ast.Call) string { return names[c] }}
-	for i := range g.fields {
-		f := &g.fields[i]
-		if c, ok := f.x.(*ast.Call); len(f.calls) > 0 && !(ok && names[c] != "") {
-			n.Expr("agg_post_expr", after.Text(f.x))
+	for i := range g.of.Fields {
+		f := &g.of.Fields[i]
+		if c, ok := f.X.(*ast.Call); len(f.Calls) > 0 && !(ok && names[c] != "") {
+			n.Expr("agg_post_expr", after.Text(f.X))
 		}
 	}
 }

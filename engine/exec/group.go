@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/nacredb/nacre/engine/aggregate"
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
@@ -19,20 +17,12 @@ import (
 // groupRows makes one row for each group of its input. It holds running totals, not rows, unless a
 // field collects values.
 type groupRows struct {
-	r      *Run
-	env    *Env
-	in     rows
-	proj   *ast.Projections
-	by     []ast.Expr // what is grouped by
-	fast   []compiled // of by
-	keys   []int      // for each field of proj: its place in by, or -1
-	fields []groupField
-	all    bool
-	counts bool // nothing but count()
-	text   string
-
-	args  aggregate.Arguments
-	plain bool // each field is a key or an aggregate, and goes to a name at the top
+	r     *Run
+	env   *Env
+	in    rows
+	of    *plan.Grouping
+	by    []compiled // of what is grouped by
+	reads []compiled // by total: its first argument
 
 	out   *aggregate.Groups
 	known aggregate.Known
@@ -44,58 +34,16 @@ type groupRows struct {
 	n     int64
 }
 
-// groupField is a projection in a group: aggregates within an expression, or a value per row.
-type groupField struct {
-	x     ast.Expr
-	path  []string
-	calls []*ast.Call // its aggregates; none: the values of the rows are collected
-	args  []compiled  // the first arguments of calls
-	first int         // place of the first of calls among a group's totals
-	list  int         // of a field that collects: its place among a group's lists
-	once  bool        // it does not read the rows: one value for a group
-}
-
 // groupBy compiles GROUP over a projection list.
 func (r *Run) groupBy(env *Env, in rows, s *ast.Select) (*groupRows, error) {
-	g := &groupRows{r: r, env: env, in: in, proj: s.Projections, all: s.Group.All, counts: plan.OnlyCounts(s)}
-	var texts []string
-	for _, id := range s.Group.By {
-		texts = append(texts, ast.Text(id))
-		g.by = append(g.by, aggregate.Key(s.Projections, id))
-	}
-	g.text = strings.Join(texts, ", ")
-	g.fast = make([]compiled, len(g.by))
-	var calls []*ast.Call
-	lists := 0
-	g.plain = true
-	for i := range s.Projections.Fields {
-		f := &s.Projections.Fields[i]
-		gf := groupField{x: f.X, path: column.Alias(f.Alias), first: len(calls), list: lists}
-		if gf.path == nil {
-			gf.path = column.Of(f.X)
+	g := &groupRows{r: r, env: env, in: in, of: plan.GroupingOf(s)}
+	for _, c := range g.of.Calls {
+		if err := r.Auth.Caps.MayCall(c.Path); err != nil {
+			return nil, err
 		}
-		key := aggregate.Place(f, g.by, s.Group.By)
-		if key < 0 {
-			gf.calls = aggregate.Calls(f.X)
-			for _, c := range gf.calls {
-				if err := r.Auth.Caps.MayCall(c.Path); err != nil {
-					return nil, err
-				}
-				g.args.Absent = append(g.args.Absent, aggregate.Absent(c))
-				g.args.Reads = append(g.args.Reads, len(c.Args) > 0)
-			}
-			gf.args = make([]compiled, len(gf.calls))
-			calls = append(calls, gf.calls...)
-			if gf.once = len(gf.calls) == 0 && plan.OncePerGroup(f.X); len(gf.calls) == 0 && !gf.once {
-				lists++
-			}
-			g.plain = g.plain && len(gf.calls) == 1 && f.X == ast.Expr(gf.calls[0])
-		}
-		g.plain = g.plain && len(gf.path) == 1
-		g.fields = append(g.fields, gf)
-		g.keys = append(g.keys, key)
 	}
-	g.out = aggregate.NewGroups(calls, lists)
+	g.by, g.reads = make([]compiled, len(g.of.By)), make([]compiled, len(g.of.Calls))
+	g.out = aggregate.NewGroups(g.of.Calls, g.of.Lists)
 	return g, nil
 }
 
@@ -119,7 +67,7 @@ func (g *groupRows) close() { g.in.close() }
 
 // fill reads the whole input.
 func (g *groupRows) fill(ctx context.Context) error {
-	if g.all {
+	if g.of.All {
 		g.out.Add(true)
 	}
 	taken, err := g.takeAll(ctx)
@@ -135,16 +83,16 @@ func (g *groupRows) fill(ctx context.Context) error {
 
 // takeAll adds every row to its group, and reports whether there was one.
 func (g *groupRows) takeAll(ctx context.Context) (taken bool, err error) {
-	if text, ok := unmeasured(g.in).(*textRows); ok && text.bare && g.counts {
+	if text, ok := unmeasured(g.in).(*textRows); ok && text.bare && g.of.Counts {
 		n, err := text.count(ctx)
 		g.count(n)
 		return n > 0, err
 	}
 	var xs []ast.Expr
 	if g.r.far() {
-		xs = slices.Clone(g.by)
-		for i := range g.proj.Fields {
-			xs = append(xs, g.proj.Fields[i].X)
+		xs = slices.Clone(g.of.By)
+		for i := range g.of.Fields {
+			xs = append(xs, g.of.Fields[i].X)
 		}
 	}
 	walk, err := g.r.sift(ctx, g.in, g.env, g.columns, xs...)
@@ -169,20 +117,11 @@ func (g *groupRows) takeAll(ctx context.Context) (taken bool, err error) {
 
 // columns compiles the keys and the arguments of the aggregates.
 func (g *groupRows) columns(p *sift.Program) (ok bool) {
-	xs := slices.Clone(g.by)
-	for i := range g.fields {
-		if g.keys[i] < 0 && len(g.fields[i].calls) == 0 {
-			return false
-		}
-		for _, c := range g.fields[i].calls {
-			if len(c.Args) > 1 {
-				return false
-			}
-			xs = append(xs, c.Args...)
-		}
+	xs, ok := g.of.Columns()
+	if ok {
+		p.Count, p.Keys = g.of.Counts, len(g.of.By)
+		p.Columns, ok = p.Set.Columns(xs)
 	}
-	p.Count, p.Keys = g.counts, len(g.by)
-	p.Columns, ok = p.Set.Columns(xs)
 	return ok
 }
 
@@ -235,7 +174,7 @@ func (g *groupRows) takeBatch(ctx context.Context, walk *sifted, b *sift.Batch) 
 	values, width := b.Values(), b.Width()
 	add := func() error {
 		n := len(g.batch) * width
-		err := g.args.Add(g.batch, values[:n], g.kept)
+		err := g.of.Args.Add(g.batch, values[:n], g.kept)
 		g.batch, values = g.batch[:0], values[n:]
 		return err
 	}
@@ -257,7 +196,7 @@ func (g *groupRows) takeBatch(ctx context.Context, walk *sifted, b *sift.Batch) 
 		taken = true
 		walk.scan.n++
 		var gr *aggregate.Group
-		if g.all {
+		if g.of.All {
 			gr = g.out.List[0]
 		} else if gr = g.known.Group(at); gr == nil {
 			if gr, err = g.groupOf(g.known.Keys()); err != nil {
@@ -277,8 +216,8 @@ func (g *groupRows) kept(v value.Value) error { return g.sum.keep(g.r, v) }
 func (g *groupRows) takeDoc(ctx context.Context, doc value.Value) error {
 	g.env.SetDoc(doc)
 	g.spare = g.spare[:0]
-	for i, x := range g.by {
-		v, err := g.value(ctx, &g.fast[i], x, doc)
+	for i, x := range g.of.By {
+		v, err := g.value(ctx, &g.by[i], x, doc)
 		if err != nil {
 			return err
 		}
@@ -293,7 +232,7 @@ func (g *groupRows) takeDoc(ctx context.Context, doc value.Value) error {
 
 // groupOf is the group with the keys. It copies them for a new one.
 func (g *groupRows) groupOf(keys []value.Value) (*aggregate.Group, error) {
-	if g.all {
+	if g.of.All {
 		return g.out.List[0], nil
 	}
 	gr, had := g.out.Find(keys)
@@ -340,34 +279,34 @@ func (g *groupRows) value(ctx context.Context, c *compiled, x ast.Expr, doc valu
 
 // take adds the document, which is that of g.env, to a group.
 func (g *groupRows) take(ctx context.Context, gr *aggregate.Group, doc value.Value) error {
-	for i := range g.fields {
-		f := &g.fields[i]
-		if g.keys[i] >= 0 || f.once {
+	for i := range g.of.Fields {
+		f := &g.of.Fields[i]
+		if f.Key >= 0 || f.Once {
 			continue
 		}
-		if len(f.calls) == 0 {
-			v, err := g.r.Value(ctx, g.env, f.x)
+		if len(f.Calls) == 0 {
+			v, err := g.r.Value(ctx, g.env, f.X)
 			if err != nil {
 				if fatal(err) {
 					return err
 				}
 				v = value.None // what fails for one row of a group fails quietly
 			}
-			gr.Lists[f.list] = append(gr.Lists[f.list], v)
+			gr.Lists[f.List] = append(gr.Lists[f.List], v)
 			if err := g.sum.keep(g.r, v); err != nil {
 				return err
 			}
 			continue
 		}
-		for j, c := range f.calls {
-			v := aggregate.Absent(c)
+		for j, c := range f.Calls {
+			v := g.of.Args.Absent[f.First+j]
 			if len(c.Args) > 0 {
 				var err error
-				if v, err = g.value(ctx, &f.args[j], c.Args[0], doc); err != nil {
+				if v, err = g.value(ctx, &g.reads[f.First+j], c.Args[0], doc); err != nil {
 					return err
 				}
 			}
-			t := &gr.Totals[f.first+j]
+			t := &gr.Totals[f.First+j]
 			if err := g.add(t, v); err != nil {
 				return err
 			}
@@ -383,66 +322,46 @@ func (g *groupRows) take(ctx context.Context, gr *aggregate.Group, doc value.Val
 	return nil
 }
 
-// plainRow is row where nothing is to be evaluated.
-func (g *groupRows) plainRow(gr *aggregate.Group) (value.Value, bool) {
-	if !g.plain {
-		return value.None, false
-	}
-	out := make([]value.Field, len(g.fields))
-	for i := range g.fields {
-		f := &g.fields[i]
-		if out[i].Name = f.path[0]; g.keys[i] >= 0 {
-			out[i].Value = gr.Keys[g.keys[i]]
-		} else if out[i].Value = gr.Totals[f.first].Result(); !out[i].Value.Light() {
-			return value.None, false
-		}
-	}
-	if g.proj.Value {
-		return out[0].Value, true
-	}
-	return value.ObjectOf(value.NewObject(out...)), true
-}
-
 // row makes the document of a group.
 func (g *groupRows) row(ctx context.Context, gr *aggregate.Group) (value.Value, error) {
-	if doc, ok := g.plainRow(gr); ok {
+	if doc, ok := g.of.Plainly(gr); ok {
 		return doc, nil
 	}
 	outer := g.r.aggregates
 	defer func() { g.r.aggregates = outer }()
 	g.r.aggregates = map[*ast.Call]value.Value{}
 	keyDoc := value.ObjectOf(nil)
-	for i := range g.fields {
-		if k := g.keys[i]; k >= 0 {
-			keyDoc = inside.Set(keyDoc, g.fields[i].path, gr.Keys[k])
+	for i := range g.of.Fields {
+		if f := &g.of.Fields[i]; f.Key >= 0 {
+			keyDoc = inside.Set(keyDoc, f.Path, gr.Keys[f.Key])
 		}
 	}
 	out := keyDoc
 	g.env.SetDoc(keyDoc)
-	for i := range g.fields {
-		f := &g.fields[i]
+	for i := range g.of.Fields {
+		f := &g.of.Fields[i]
 		var v value.Value
 		switch {
-		case g.keys[i] >= 0:
-			v = gr.Keys[g.keys[i]]
-		case len(f.calls) == 0 && !f.once:
-			v = value.ArrayOf(gr.Lists[f.list])
+		case f.Key >= 0:
+			v = gr.Keys[f.Key]
+		case len(f.Calls) == 0 && !f.Once:
+			v = value.ArrayOf(gr.Lists[f.List])
 		default:
-			for j, c := range f.calls {
-				g.r.aggregates[c] = gr.Totals[f.first+j].Result()
+			for j, c := range f.Calls {
+				g.r.aggregates[c] = gr.Totals[f.First+j].Result()
 			}
 			var err error
-			if v, err = g.r.Value(ctx, g.env, f.x); err != nil {
+			if v, err = g.r.Value(ctx, g.env, f.X); err != nil {
 				if fatal(err) {
 					return value.None, err
 				}
 				v = value.Null // so does what fails for the group as a whole
 			}
 		}
-		if g.proj.Value {
+		if g.of.Value {
 			return v, nil
 		}
-		out = inside.Set(out, f.path, v)
+		out = inside.Set(out, f.Path, v)
 	}
 	return out, nil
 }

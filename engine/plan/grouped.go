@@ -7,10 +7,10 @@ import (
 	"github.com/nacredb/nacre/engine/fn"
 )
 
-// OncePerGroup reports whether a projection does not read the rows of its group, so that it is evaluated once for all
+// oncePerGroup reports whether a projection does not read the rows of its group, so that it is evaluated once for all
 // of them. What cannot be looked into counts as reading: functions of the database, scripts, closures that come as
 // parameters; and so does what has effects, which would be seen less often.
-func OncePerGroup(x ast.Expr) bool {
+func oncePerGroup(x ast.Expr) bool {
 	same := true
 	ast.Inspect(x, func(n any) bool {
 		switch n := n.(type) {
@@ -38,7 +38,7 @@ func OncePerGroup(x ast.Expr) bool {
 // ownRows reports whether a sub-select asks nothing of the row around it.
 func ownRows(s *ast.Select) bool {
 	for _, x := range append([]ast.Expr{s.Limit, s.Start, s.Version, s.Timeout}, s.From...) {
-		if x != nil && !OncePerGroup(x) {
+		if x != nil && !oncePerGroup(x) {
 			return false
 		}
 	}
