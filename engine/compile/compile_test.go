@@ -3,6 +3,7 @@ package compile_test
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -135,6 +136,42 @@ func TestComparesInts(t *testing.T) {
 					if got, err := test(fields); err != nil || got != want.Bool() {
 						t.Errorf("%s of %s %v %d: got %v, %v", name, n.Value.Text(), op, with, got, err)
 					}
+				}
+			}
+		}
+	}
+}
+
+// TestComparesTexts: comparisons with a text answer as the operators do, for texts of all lengths of their stored heads and
+// for what is no text.
+func TestComparesTexts(t *testing.T) {
+	long := strings.Repeat("abc", 100)
+	values := []value.Value{value.None, value.Null, value.Int(1), value.Bool(true), value.Array(value.Str("a")),
+		value.TableOf("a"), value.UUIDOf(value.UUID{0xab, 0xca}), value.BytesOf([]byte("abc"))}
+	for _, s := range []string{"", "a", "ab", "abc", "b", "é", long[:23], long[:24], long[:255], long[:256], long} {
+		values = append(values, value.Str(s))
+	}
+	field := condition(t, "s")
+	for _, op := range []ast.BinaryOp{ast.OpEqual, ast.OpExact, ast.OpNotEqual, ast.OpLess, ast.OpLessEqual, ast.OpMore,
+		ast.OpMoreEqual, ast.OpContains, ast.OpContainsNot, ast.OpInside, ast.OpNotInside, ast.OpContainsAny} {
+		for _, with := range []string{"", "a", "ab", "b", long[:24], long} {
+			set := compile.New(literal)
+			test := set.Test(&ast.Binary{Op: op, L: field, R: &ast.Literal{Value: value.Str(with)}})
+			fields := set.Fields()
+			for _, v := range values {
+				b, err := value.EncodeRecord(nil, value.NewObject(value.Field{Name: "s", Value: v}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := fields.Stored(b); err != nil {
+					t.Fatal(err)
+				}
+				want, err := operate.Apply(op, v, value.Str(with))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := test(fields); err != nil || got != want.Bool() {
+					t.Errorf("%s %v '%s': got %v, %v", v.Text(), op, with, got, err)
 				}
 			}
 		}
