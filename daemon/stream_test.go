@@ -58,6 +58,10 @@ func TestStreamWaitsForItsReader(t *testing.T) {
 	}
 	k.write(frame(opText, true, []byte(`{"id":"p","method":"ping"}`)))
 	k.write(frame(opText, true, []byte(`{"id":"c","method":"query_cancel","params":["s"]}`)))
+	eventually(t, "the statement is stopped, though nothing of it is read", func() bool {
+		r := s.do("POST", "/rpc", `{"id":1,"method":"processes"}`, rootAuth, "Content-Type: application/json")
+		return strings.Contains(r.body, `"statements":[]`)
+	})
 	for {
 		f := k.frame()
 		switch {
