@@ -22,7 +22,7 @@ func (g *Gate) Untie(ctx context.Context, tb *catalog.Table) error {
 
 // UntieStored is Untie for one record of a table that is gone, as it is stored.
 func (g *Gate) UntieStored(of catalog.Scope, ties catalog.Ties, k, raw []byte) error {
-	if len(ties.References) == 0 { // most records of a table that may hold edges are none, and need not be read as a whole
+	if len(ties.References) == 0 { // most records of a table that may hold edges are none, and need not be decoded
 		edge, err := storedEdge(raw)
 		if !edge || err != nil {
 			return err
