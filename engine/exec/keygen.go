@@ -4,15 +4,13 @@ import "github.com/nacredb/nacre/engine/value"
 
 // NewKey generates a record key: "rand" (20 letters and digits), "ulid", "uuid" (version 7), or "uuid4".
 func (ex *Executor) NewKey(kind string) value.Value {
-	at := func() value.Datetime {
-		now := ex.Clock()
-		return value.Datetime{Secs: now.Unix(), Nanos: uint32(now.Nanosecond())}
-	}
+	now := ex.Clock()
+	at := value.Datetime{Secs: now.Unix(), Nanos: uint32(now.Nanosecond())}
 	switch kind {
 	case "ulid":
-		return value.Str(value.ULID(at()))
+		return value.Str(value.ULID(at))
 	case "uuid":
-		return value.UUIDOf(value.UUIDv7(at()))
+		return value.UUIDOf(value.UUIDv7(at))
 	case "uuid4":
 		return value.UUIDOf(value.UUIDv4())
 	}
