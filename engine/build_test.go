@@ -154,6 +154,24 @@ func TestUniqueIndexBuiltOverDuplicates(t *testing.T) {
 	}
 }
 
+// TestIndexBuiltOverRepeatedValues: a value that a record has twice makes one entry; one that many have is not unique.
+func TestIndexBuiltOverRepeatedValues(t *testing.T) {
+	s := owner(t, openQuiet(t))
+	run(t, s, "FOR $i IN 0..6000 { CREATE t SET a = [$i, $i, 'some text that is long', 'some text that is long', -1] }")
+	run(t, s, "DEFINE INDEX i ON t FIELDS a CONCURRENTLY")
+	ready(t, s, "i")
+	for _, of := range []string{"-1", "'some text that is long'"} {
+		found := run(t, s, "SELECT VALUE count() FROM t WHERE a CONTAINS "+of+" GROUP ALL")[0].Value
+		if got := found.Text(); got != "[6000]" {
+			t.Errorf("%s is in %s of the records", of, got)
+		}
+	}
+	run(t, s, "DEFINE INDEX same ON t FIELDS a UNIQUE CONCURRENTLY")
+	if b := ready(t, s, "same").Text(); !strings.Contains(b, "error") {
+		t.Errorf("over a value that many records have, a unique index is %s", b)
+	}
+}
+
 // TestLargeTablesAreIndexedOutsideOfTheTransaction: a statement alone waits for the build, and leaves nothing where it fails.
 func TestLargeTablesAreIndexedOutsideOfTheTransaction(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store")

@@ -113,7 +113,8 @@ func (im *importer) begin(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
-	im.tx, im.log = tx, record.NewLog()
+	changes := make([]record.Change, 0, min(im.log.Len(), importRecords)) // about as many as in the commit before
+	im.tx, im.log = tx, &record.Log{Changes: changes}
 	im.within = im.q.Beside().Within(tx, im.log)
 	return true
 }

@@ -69,7 +69,7 @@ type build struct {
 const (
 	leastBatch = 64 // with the commit turn, which keeps away all who write
 	leastAmong = 1  // on a store that is shared: the turn would keep away those of this process alone
-	firstBatch = 4096
+	firstBatch = 32768
 	mostBatch  = 131072
 	batchBytes = 8 << 20
 	cleanBatch = 8192 // keys

@@ -65,6 +65,9 @@ func (b *Batch) gather(k, stored []byte) error {
 		b.blocks = append(b.blocks, make([]byte, 0, max(n, batchRoom)))
 	}
 	block := &b.blocks[len(b.blocks)-1]
+	if len(b.entries) == cap(b.entries) { // append would copy many of them five times
+		b.entries = slices.Grow(b.entries, max(len(b.entries), fewHeads))
+	}
 	b.entries = append(b.entries,
 		gathered{uint32(len(b.blocks) - 1), uint32(len(*block)), uint32(len(k)), uint32(len(stored))})
 	*block = append(append(*block, k...), stored...) // a key that is there already is copied onto itself
@@ -175,10 +178,10 @@ func (b *Batch) Write() (bool, error) {
 	}
 	writes := make([]kv.Write, 0, len(b.entries)+txn.SpareWrites)
 	var last []byte
-	for _, o := range order {
+	for i, o := range order {
 		k, stored := b.keyOf(int(o.at)), b.storedOf(int(o.at))
 		owned := unique && len(bytes.TrimPrefix(stored, []byte{elementMark})) > 0
-		same := last != nil && bytes.Equal(k, last)
+		same := i > 0 && o.head == order[i-1].head && bytes.Equal(k, last) // a look at the key waits for its memory
 		last = k
 		if same {
 			if owned { // of two records, or of one that has a value twice

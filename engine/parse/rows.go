@@ -182,15 +182,21 @@ func (p *parser) simple(row bool) (v value.Value, found finding) {
 
 func (p *parser) simpleArray() (v value.Value, found finding) {
 	open, base := p.advance(), len(p.rows.values)
-	for p.err == nil && p.tok.kind != tRBracket {
-		v, ok := p.writtenOut(false)
+	for read := false; p.err == nil && (read || p.tok.kind != tRBracket); {
+		ok := read
+		if !read {
+			v, ok = p.valueOf(false)
+		}
 		if !ok {
 			p.rows.values = p.rows.values[:base]
 			return v, isComputed
 		}
 		p.rows.values = append(p.rows.values, v)
-		if !p.eat(tComma) {
+		if p.tok.kind != tComma {
 			break
+		}
+		if v, read = p.bare(p.tok.end); !read {
+			p.advance()
 		}
 	}
 	p.closes(tRBracket, open)
@@ -212,7 +218,7 @@ func (p *parser) simpleObject(row bool) (v value.Value, found finding) {
 		if p.err != nil {
 			return v, isOther
 		}
-		v, ok := p.writtenOut(false)
+		v, ok := p.valueOf(read)
 		if !ok {
 			p.rows.fields = p.rows.fields[:base]
 			return v, isComputed
@@ -237,6 +243,22 @@ func (p *parser) simpleObject(row bool) (v value.Value, found finding) {
 	return p.rows.takeObject(base), isWritten
 }
 
+// valueOf is the value of a field, behind its colon: that is the current token where read says that nextKey has come to
+// it, and has been passed otherwise.
+func (p *parser) valueOf(read bool) (value.Value, bool) {
+	at := p.tok.start
+	if read {
+		at = p.tok.end
+	}
+	if v, ok := p.bare(at); ok {
+		return v, true
+	}
+	if read {
+		p.advance()
+	}
+	return p.writtenOut(false)
+}
+
 // startsObject reports whether the braces that were opened just now are those of an object.
 func (p *parser) startsObject() bool {
 	switch p.tok.kind {
@@ -248,8 +270,8 @@ func (p *parser) startsObject() bool {
 	return p.tok.isIdent() && p.peek().kind == tColon
 }
 
-// nextKey passes the comma that is the current token, a key and its colon, where the key is a plain word: it need not
-// be told whether that is a keyword. Otherwise it passes nothing.
+// nextKey passes the comma that is the current token and a key, up to its colon, where the key is a plain word: it need
+// not be told whether that is a keyword. Otherwise it passes nothing.
 func (p *parser) nextKey() (key string, ok bool) {
 	from := p.lex.pos
 	start := p.lex.blanks(from)
@@ -266,9 +288,8 @@ func (p *parser) nextKey() (key string, ok bool) {
 		return "", false
 	}
 	p.lex.pos = colon + 1
-	p.prev = token{tColon, colon, colon + 1}
+	p.tok = token{tColon, colon, colon + 1}
 	p.work += p.lex.pos - from
-	p.tok = p.scan()
 	return key, true
 }
 

@@ -22,6 +22,12 @@ func (g *Gate) Untie(ctx context.Context, tb *catalog.Table) error {
 
 // UntieStored is Untie for one record of a table that is gone, as it is stored.
 func (g *Gate) UntieStored(of catalog.Scope, ties catalog.Ties, k, raw []byte) error {
+	if len(ties.References) == 0 { // most records of a table that may hold edges are none, and need not be decoded
+		edge, err := storedEdge(raw)
+		if !edge || err != nil {
+			return err
+		}
+	}
 	id, err := key.DecodeRecord(k)
 	if err != nil {
 		return fmt.Errorf("read a record key of a table that was removed: %w", err)
@@ -31,6 +37,20 @@ func (g *Gate) UntieStored(of catalog.Scope, ties catalog.Ties, k, raw []byte) e
 		return err
 	}
 	return g.untie(of, ties, id, doc)
+}
+
+// storedEdge reports whether a stored record has the ends of an edge.
+func storedEdge(raw []byte) (bool, error) {
+	for _, end := range []string{"in", "out"} {
+		v, _, err := value.RecordField(raw, end)
+		if err != nil {
+			return false, fmt.Errorf("read a record of a table that was removed: %w", err)
+		}
+		if v.Kind() != value.KindRecord {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // untie removes the entries without a look whether they are there: no other table has or gets the id of this one, which
