@@ -25,8 +25,8 @@ type Cache struct {
 	subjects   atomic.Bool
 	epochs     epochs // of a store that several processes share
 
-	// Of the root, and of the database that was in use last: what a transaction found. Others at the same version of the
-	// store need not look.
+	// Of the root, and of the database that was in use last: what a transaction found. Others at the same version of
+	// the store need not look.
 	found [2]atomic.Pointer[found]
 
 	mu     sync.RWMutex      // guards the maps; a leaf lock, not held across reads of the store

@@ -160,8 +160,8 @@ func (tx *Tx) Get(key []byte) ([]byte, error) {
 	return tx.base(key)
 }
 
-// Track counts key as read, as Get does, for a caller who knows what the snapshot has there and that the transaction has
-// not written it.
+// Track counts key as read, as Get does, for a caller who knows what the snapshot has there and that the transaction
+// has not written it.
 func (tx *Tx) Track(key []byte) error {
 	if tx.done {
 		return ErrDone
