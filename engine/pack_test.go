@@ -46,6 +46,9 @@ func TestPackedAnswersAreThoseOfExecute(t *testing.T) {
 		{"SELECT * FROM t", 1},
 		{"SELECT * FROM t; SELECT n FROM t WHERE n > 40; RETURN 5; SELECT VALUE n FROM t LIMIT 3", 3},
 		{"SELECT * FROM t:10..20; SELECT * FROM t ORDER BY n DESC, id START 4 LIMIT 5; SELECT n, count() FROM t GROUP BY n", 3},
+		{"SELECT * FROM t WHERE n = 3; SELECT * FROM t WHERE n > 45; SELECT * FROM t ORDER BY n DESC LIMIT 9; SELECT * FROM t WHERE n IN [3, 4] AND link = o:1", 4},
+		{"BEGIN; CREATE t:999 SET n = 3; DELETE t:3; SELECT * FROM t WHERE n = 3; CANCEL; SELECT * FROM t WHERE n = 999; DEFINE INDEX j ON c FIELDS n; SELECT * FROM c WHERE n = 3", 2},
+		{"DEFINE INDEX l ON t FIELDS links.*; SELECT * FROM t WHERE links CONTAINS o:3; SELECT id FROM t WHERE n = 3; SELECT * FROM t WHERE n = 3 START 2 LIMIT 2", 3},
 		{"SELECT * FROM nowhere; SELECT * FROM t WHERE n = 99; SELECT * FROM [1, 'a', { b: 1 }]", 2},
 		{"SELECT * FROM ONLY t:1; SELECT VALUE n FROM ONLY t:1; RETURN [1, o:1]; RETURN []; LET $a = [o:1]; RETURN $a[0]", 0},
 		{"SELECT * FROM t:1 EXPLAIN; RETURN (SELECT * FROM t:1); LET $a = [o:1, 'a']; RETURN $a; RETURN { a: $a }", 2},
@@ -117,6 +120,34 @@ func TestFetchShowsToEachWhatHeMaySee(t *testing.T) {
 		{viewer, "[NONE, NONE, NONE, { id: o:3, n: 3, up: o:4 }, { id: o:4, n: 4, up: o:5 }, NONE, NONE]"},
 	} {
 		if got := run(t, tc.s, ask)[0].Value.Text(); !strings.HasPrefix(got, tc.want) {
+			t.Errorf("got %s, want %s", got, tc.want)
+		}
+	}
+}
+
+// TestPackedRowsOfAnIndexShowToEachWhatHeMaySee: rows of an index are packed as the gate gives them.
+func TestPackedRowsOfAnIndexShowToEachWhatHeMaySee(t *testing.T) {
+	e := openQuiet(t)
+	root := owner(t, e)
+	run(t, root, `DEFINE TABLE v PERMISSIONS FOR select WHERE n > 100; DEFINE FIELD secret ON v PERMISSIONS FOR select NONE;
+		DEFINE INDEX i ON v FIELDS kind; FOR $i IN 0..300 { CREATE type::record('v', $i) SET n = $i, secret = 1, kind = $i % 100 };
+		DEFINE ACCESS acc ON DATABASE TYPE RECORD; CREATE user:1`)
+	viewer, err := signIn(e, "record:acc:user:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		s    *engine.Session
+		want string
+	}{
+		{root, "[{ id: v:7, kind: 7, n: 7, secret: 1 }, { id: v:107, kind: 7, n: 107, secret: 1 }, { id: v:207, kind: 7, n: 207, secret: 1 }]"},
+		{viewer, "[{ id: v:107, kind: 7, n: 107 }, { id: v:207, kind: 7, n: 207 }]"},
+	} {
+		res, err := tc.s.ExecutePacked(context.Background(), "SELECT * FROM v WHERE kind = 7", nil)
+		if err != nil || unpacked(t, res) != 1 {
+			t.Fatal(err, res)
+		}
+		if got := answerText(&res[0]); got != tc.want {
 			t.Errorf("got %s, want %s", got, tc.want)
 		}
 	}

@@ -232,7 +232,7 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 		return value.None, err
 	}
 	if value.Exceeds(v, q.ex.Limits.Answer) {
-		return value.None, exec.TooHeavy(q.ex.Limits.Answer)
+		return value.None, errs.LargeAnswer(q.ex.Limits.Answer)
 	}
 	q.mem.Rewind(q.mark)
 	held := Result{Value: v, Rows: q.packed}
