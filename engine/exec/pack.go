@@ -28,7 +28,9 @@ func (r *Run) pack(ctx context.Context, out *value.Packed, in rows) error {
 	}
 	scan := plainScan(in)
 	for {
-		raw, doc, ok := record.Stored(nil), value.None, false
+		var raw record.Stored
+		var doc value.Value
+		var ok bool
 		if scan != nil {
 			raw, doc, ok, err = scan.stored(ctx)
 		} else {
