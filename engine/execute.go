@@ -24,8 +24,8 @@ func (s *Session) Execute(ctx context.Context, text string, vars *value.Object) 
 	return s.execute(ctx, nil, text, vars, false)
 }
 
-// ExecutePacked is Execute for those who send the answers on in the wire form: the rows of a SELECT come as
-// Result.Rows, in that form, without having been values that outlive their transaction.
+// ExecutePacked is Execute for those who send the answers on in the wire form: the rows of a SELECT, and other lists,
+// come as Result.Rows, in that form, without having been values that outlive their transaction.
 func (s *Session) ExecutePacked(ctx context.Context, text string, vars *value.Object) ([]Result, error) {
 	return s.execute(ctx, nil, text, vars, true)
 }

@@ -46,15 +46,23 @@ func TestPackedAnswersAreThoseOfExecute(t *testing.T) {
 		{"SELECT * FROM t", 1},
 		{"SELECT * FROM t; SELECT n FROM t WHERE n > 40; RETURN 5; SELECT VALUE n FROM t LIMIT 3", 3},
 		{"SELECT * FROM t:10..20; SELECT * FROM t ORDER BY n DESC, id START 4 LIMIT 5; SELECT n, count() FROM t GROUP BY n", 3},
+		{"SELECT * FROM t WHERE n = 3; SELECT * FROM t WHERE n > 45; SELECT * FROM t ORDER BY n DESC LIMIT 9; SELECT * FROM t WHERE n IN [3, 4] AND link = o:1", 4},
+		{"BEGIN; CREATE t:999 SET n = 3; DELETE t:3; SELECT * FROM t WHERE n = 3; CANCEL; SELECT * FROM t WHERE n = 999; DEFINE INDEX j ON c FIELDS n; SELECT * FROM c WHERE n = 3", 2},
+		{"DEFINE INDEX l ON t FIELDS links.*; SELECT * FROM t WHERE links CONTAINS o:3; SELECT id FROM t WHERE n = 3; SELECT * FROM t WHERE n = 3 START 2 LIMIT 2", 3},
 		{"SELECT * FROM nowhere; SELECT * FROM t WHERE n = 99; SELECT * FROM [1, 'a', { b: 1 }]", 2},
-		{"SELECT * FROM ONLY t:1; SELECT * FROM t EXPLAIN; RETURN (SELECT * FROM t:1)", 0},
+		{"SELECT * FROM ONLY t:1; SELECT VALUE n FROM ONLY t:1; RETURN [1, o:1]; RETURN []; LET $a = [o:1]; RETURN $a[0]", 0},
+		{"SELECT * FROM t:1 EXPLAIN; RETURN (SELECT * FROM t:1); LET $a = [o:1, 'a']; RETURN $a; RETURN { a: $a }", 2},
+		{"SELECT VALUE links FROM ONLY t:1; RELATE o:1->e:1->o:2; RELATE o:1->e:2->o:3 RETURN NONE; SELECT VALUE ->e->o FROM ONLY o:1; REMOVE TABLE e", 3},
+		{"CREATE o:91 SET a = [o:1]; UPDATE o:91 SET b = 'b'; UPDATE ONLY o:91 SET b = 1; DELETE o:91 RETURN BEFORE; DELETE o:91 RETURN BEFORE", 3},
+		{"RETURN [['a', [o:1, { b: d'2020-01-01T00:00:00Z' }]], NONE, |$x| 1].slice(0, 2); RETURN [NONE, 'a']; FOR $i IN 0..2 { o:1 }", 1},
+		{"BEGIN; CREATE o:92; RETURN ['a']; COMMIT; DELETE o:92 RETURN BEFORE; BEGIN; CREATE o:93; CANCEL", 3},
 		{"SELECT * FROM t FETCH link, links, link.up; SELECT *, link.n AS m FROM t FETCH links.*.up", 2},
 		{"SELECT * FROM c; SELECT * FROM c FETCH link", 2},
 		{"SELECT n, IF n = 30 { THROW 'no' } AS x FROM t; SELECT * FROM o", 1},
-		{"BEGIN; SELECT * FROM o; CREATE o:77; SELECT * FROM o FETCH up; DELETE o:77; SELECT * FROM o; COMMIT; SELECT * FROM o", 4},
+		{"BEGIN; SELECT * FROM o; CREATE o:77; SELECT * FROM o FETCH up; DELETE o:77; SELECT * FROM o; COMMIT; SELECT * FROM o", 5},
 		{"BEGIN; SELECT * FROM o; THROW 'no'; SELECT * FROM o; COMMIT; SELECT * FROM o", 1},
 		{"BEGIN; SELECT * FROM o; CANCEL; BEGIN; SELECT * FROM o", 0},
-		{"SELECT *, (UPDATE ONLY o:1 SET n += 1).n AS m FROM t:1..4 FETCH link; SELECT * FROM o; UPDATE o:1 SET n = 1", 2},
+		{"SELECT *, (UPDATE ONLY o:1 SET n += 1).n AS m FROM t:1..4 FETCH link; SELECT * FROM o; UPDATE o:1 SET n = 1", 3},
 		{"DEFINE FUNCTION fn::w() { CREATE o:88 RETURN NONE }; SELECT n, fn::w() AS x FROM o:1; SELECT * FROM o; DELETE o:88", 2},
 		{"SELECT id, type::record('o', n) AS l FROM t:1..3 FETCH l; SELECT * FROM t TIMEOUT 0ns", 1},
 	} {
@@ -117,6 +125,34 @@ func TestFetchShowsToEachWhatHeMaySee(t *testing.T) {
 	}
 }
 
+// TestPackedRowsOfAnIndexShowToEachWhatHeMaySee: rows of an index are packed as the gate gives them.
+func TestPackedRowsOfAnIndexShowToEachWhatHeMaySee(t *testing.T) {
+	e := openQuiet(t)
+	root := owner(t, e)
+	run(t, root, `DEFINE TABLE v PERMISSIONS FOR select WHERE n > 100; DEFINE FIELD secret ON v PERMISSIONS FOR select NONE;
+		DEFINE INDEX i ON v FIELDS kind; FOR $i IN 0..300 { CREATE type::record('v', $i) SET n = $i, secret = 1, kind = $i % 100 };
+		DEFINE ACCESS acc ON DATABASE TYPE RECORD; CREATE user:1`)
+	viewer, err := signIn(e, "record:acc:user:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		s    *engine.Session
+		want string
+	}{
+		{root, "[{ id: v:7, kind: 7, n: 7, secret: 1 }, { id: v:107, kind: 7, n: 107, secret: 1 }, { id: v:207, kind: 7, n: 207, secret: 1 }]"},
+		{viewer, "[{ id: v:107, kind: 7, n: 107 }, { id: v:207, kind: 7, n: 207 }]"},
+	} {
+		res, err := tc.s.ExecutePacked(context.Background(), "SELECT * FROM v WHERE kind = 7", nil)
+		if err != nil || unpacked(t, res) != 1 {
+			t.Fatal(err, res)
+		}
+		if got := answerText(&res[0]); got != tc.want {
+			t.Errorf("got %s, want %s", got, tc.want)
+		}
+	}
+}
+
 // Rows are counted, and weighed, while they are packed.
 func TestPackedAnswersAreLimited(t *testing.T) {
 	e, err := engine.Open(context.Background(), "memory", engine.Options{NoDefaults: true, Limits: engine.Limits{Rows: 100, Answer: 1 << 20}})
@@ -133,6 +169,7 @@ func TestPackedAnswersAreLimited(t *testing.T) {
 		"SELECT * FROM big":                "The answer would be larger than 1048576 bytes",
 		"SELECT x FROM big":                "The answer would be larger than 1048576 bytes",
 		"SELECT * FROM big WHERE x = NONE": "",
+		"RETURN [string::repeat('a', 900000), string::repeat('a', 900000)]": "The value would be larger than 1048576 bytes",
 	} {
 		res, err := s.ExecutePacked(context.Background(), text, nil)
 		if err != nil {

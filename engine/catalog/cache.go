@@ -25,6 +25,10 @@ type Cache struct {
 	subjects   atomic.Bool
 	epochs     epochs // of a store that several processes share
 
+	// Of the root, and of the database that was in use last: what a transaction found. Others at the same version of
+	// the store need not look.
+	found [2]atomic.Pointer[found]
+
 	mu     sync.RWMutex      // guards the maps; a leaf lock, not held across reads of the store
 	levels map[uint32]*level // by database id; 0: root and namespaces
 	defs   map[string]*Def   // by storage key, newest seen
@@ -44,6 +48,13 @@ type level struct {
 
 	spaces    map[string]*Namespace // of the root level
 	databases map[dbName]*Database  // of the root level
+}
+
+// found is the schema version that a version of the store has; it never changes.
+type found struct {
+	at      kv.Version
+	db      uint32
+	version uint64
 }
 
 // dbName names a database without building its key.
@@ -187,19 +198,35 @@ func (c *Cache) level(db uint32, version uint64) *level {
 // version reads the schema version of a database (0: root). The root's is not validated at commit, or each new database
 // anywhere would undo every open transaction; what is looked up at the root is validated key by key instead.
 func (v *View) version(db uint32) (uint64, error) {
-	read := v.tx.Get
-	if db == 0 || v.loose {
-		read = v.tx.GetUntracked
+	tracked := db != 0 && !v.loose
+	read := v.tx.GetUntracked
+	if tracked {
+		read = v.tx.Get
 	}
 	v.keys = versionKey(v.keys[:0], db)
+	last := &v.cache.found[min(db, 1)]
+	known := last.Load()
+	keeps := !v.tx.Shared() && !v.tx.Dirty() // what is read is in the snapshot, and the snapshot says which it is
+	if keeps && known != nil && known.db == db && known.at == v.tx.Version() {
+		if tracked {
+			if err := v.tx.Track(v.keys); err != nil {
+				return 0, fmt.Errorf("read schema version: %w", err)
+			}
+		}
+		return known.version, nil
+	}
 	b, err := read(v.keys)
 	if err != nil {
 		return 0, fmt.Errorf("read schema version: %w", err)
 	}
-	if len(b) != 8 {
-		return 0, nil
+	version := uint64(0)
+	if len(b) == 8 {
+		version = binary.BigEndian.Uint64(b)
 	}
-	return binary.BigEndian.Uint64(b), nil
+	if keeps {
+		last.Store(&found{v.tx.Version(), db, version})
+	}
+	return version, nil
 }
 
 // Loosely makes the view go by the definitions of its snapshot without a conflict where any of a database have changed

@@ -398,3 +398,77 @@ func TestDefinersAreKept(t *testing.T) {
 		t.Errorf("the lower one of an editor and a root owner is %v", got)
 	}
 }
+
+// gets counts the keys that transactions have asked the store for.
+type gets uint64
+
+func (g *gets) Count(w *txn.Work) { *g += gets(w.Gets) }
+
+// TestVersionsAreReadOncePerSnapshot: what one transaction has found of the versions of definitions holds for others of
+// the same snapshot, which still conflict with who changes definitions, and for no other.
+func TestVersionsAreReadOncePerSnapshot(t *testing.T) {
+	s := newStore(t)
+	s.write(func(v *View) { define(t, v, database(t, v).Inner(), ast.DefTable, "a", "DEFINE TABLE a") })
+	s.read(func(v *View) { table(t, v, "a") })
+	for _, write := range []bool{false, true} {
+		var asked gets
+		tx, err := txn.Begin(context.Background(), s.kv, txn.Options{Write: write, Meter: &asked})
+		check(t, err)
+		if tb := table(t, s.cache.View(tx), "a"); tb == nil || tb.Field("x") != nil {
+			t.Errorf("got %+v", tb)
+		}
+		tx.Cancel()
+		if asked > 0 {
+			t.Errorf("%d keys were read, writing %t", asked, write)
+		}
+	}
+
+	old := s.begin()
+	table(t, s.cache.View(old), "a")
+	check(t, old.Set([]byte("\xf0k"), []byte("v")))
+	s.write(func(v *View) {
+		define(t, v, table(t, v, "a").Inner(), ast.DefField, "x", "DEFINE FIELD x ON a")
+		if tb := table(t, s.cache.View(v.tx), "a"); tb.Field("x") == nil {
+			t.Error("another view of the transaction does not see its field")
+		}
+	})
+	s.read(func(v *View) {
+		if tb := table(t, v, "a"); tb.Field("x") == nil {
+			t.Error("a new snapshot does not see the field")
+		}
+	})
+	if err := old.Commit(context.Background()); !errors.Is(err, errs.Conflict()) {
+		t.Errorf("definitions were changed, and the commit says %v", err)
+	}
+}
+
+// TestVersionsOfDatabasesAreNotMistaken: what was found of one database is not taken for what another one has.
+func TestVersionsOfDatabasesAreNotMistaken(t *testing.T) {
+	s := newStore(t)
+	var e *Database
+	s.write(func(v *View) {
+		ns, err := v.Namespace("n")
+		check(t, err)
+		put(t, v, &Def{Scope: ns.Inner(), Kind: ast.DefDatabase, Name: "e",
+			Stmt: &ast.DefineDatabase{Name: ast.Name{Ident: "e"}}})
+		e, err = v.Database(ns, "e")
+		check(t, err)
+		define(t, v, e.Inner(), ast.DefTable, "a", "DEFINE TABLE a")
+		define(t, v, e.Inner(), ast.DefTable, "b", "DEFINE TABLE b")
+	})
+	s.write(func(v *View) { define(t, v, database(t, v).Inner(), ast.DefTable, "a", "DEFINE TABLE a") })
+	for range 3 {
+		s.read(func(v *View) {
+			d, err := v.SchemaVersion(database(t, v))
+			check(t, err)
+			other, err := v.SchemaVersion(e)
+			check(t, err)
+			if d == other {
+				t.Errorf("both databases are at %x", d)
+			}
+			if tb, err := v.Table(e, "b"); tb == nil || err != nil || table(t, v, "b") != nil {
+				t.Errorf("table b is %+v, %v", tb, err)
+			}
+		})
+	}
+}

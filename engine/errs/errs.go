@@ -249,6 +249,21 @@ func Stopped() *Error {
 	return New(KindQuery, "The query was stopped by an operator of the server")
 }
 
+// LargeAnswer is the error of an answer of more than most bytes.
+func LargeAnswer(most int) *Error {
+	return Internal("The answer would be larger than %d bytes", most)
+}
+
+// ManyRows is the error of a statement with more than most rows.
+func ManyRows(most int) *Error {
+	return Internal("The statement would answer more than %d rows", most)
+}
+
+// SingleOutput is the error of ONLY with any number of results but one.
+func SingleOutput() *Error {
+	return Internal("Expected a single result output when using the ONLY keyword")
+}
+
 // TooDeep is a recursion stopped by its depth limit.
 func TooDeep() *Error {
 	return Internal("Reached excessive computation depth due to functions, subqueries, or computed values")

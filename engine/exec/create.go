@@ -21,7 +21,7 @@ func (r *Run) create(ctx context.Context, env *Env, s *ast.Create) (value.Value,
 		return value.None, err
 	}
 	if s.Only && len(targets) > 1 {
-		return value.None, SingleOutput()
+		return value.None, errs.SingleOutput()
 	}
 	return w.write(targets, s.Only, func(t *Target) error { return w.create(ctx, t, s.Data) })
 }

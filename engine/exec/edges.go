@@ -22,12 +22,8 @@ func (r *Run) edges(ctx context.Context, node *value.RecordID, dir ast.GraphDir,
 	if table != "" {
 		tables = []string{table}
 	}
-	way := record.Out
-	if dir == ast.DirIn {
-		way = record.In
-	}
 	var out []record.Hop
-	err = g.EachEdge(ctx, node, way, tables, keys, func(h record.Hop) (bool, error) {
+	err = g.EachEdge(ctx, node, record.Way(dir), tables, keys, func(h record.Hop) (bool, error) {
 		out = append(out, h)
 		return true, r.Tick(ctx)
 	})

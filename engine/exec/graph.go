@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
@@ -60,11 +61,7 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 		}
 		return level[0].At, nil
 	}
-	out := make([]value.Value, len(level))
-	for i := range level {
-		out[i] = level[i].At
-	}
-	return value.ArrayOf(out), nil
+	return value.ArrayOf(record.Stands(level)), nil
 }
 
 // graphEach applies graph to each element. Elements that are no records lead nowhere, and lists are flattened.
@@ -138,23 +135,20 @@ func (r *Run) across(ctx context.Context, from []stop, g *ast.Graph, to string) 
 
 func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.RecordID, g *ast.Graph,
 	to string) ([]stop, error) {
-	way := record.Out
-	if g.Dir == ast.DirIn {
-		way = record.In
-	}
 	gate, err := r.Gate()
 	if err != nil {
 		return nil, err
 	}
 	found := false
 	if s.In == nil && s.Out == nil {
-		err = gate.EachEnd(ctx, id, way, []string{g.Tables[0].Table}, to, func(h record.Hop) (bool, error) {
+		edges := []string{g.Tables[0].Table}
+		err = gate.EachEnd(ctx, id, record.Way(g.Dir), edges, to, func(h record.Hop) (bool, error) {
 			found = true
 			if h.Other != nil && h.Other.Table == to {
 				out = append(out, stop{At: value.RecordOf(h.Other)})
 				return true, r.Tick(ctx)
 			}
-			e := edgeStop(h, id, g.Dir)
+			e := record.StopAt(h, id, g.Dir)
 			out, err = r.oneWay(ctx, out, &e, h.Edge, g.Dir, to, nil)
 			return err == nil, err
 		})
@@ -175,14 +169,6 @@ func (r *Run) acrossFrom(ctx context.Context, out []stop, s *stop, id *value.Rec
 		out, err = r.oneWay(ctx, out, &edges[i], edges[i].At.Record(), g.Dir, to, nil)
 	}
 	return out, err
-}
-
-// edgeStop is the stop at an edge of a record that was found in a direction.
-func edgeStop(h record.Hop, id *value.RecordID, dir ast.GraphDir) stop {
-	if dir == ast.DirIn {
-		return stop{At: value.RecordOf(h.Edge), In: h.Other, Out: id}
-	}
-	return stop{At: value.RecordOf(h.Edge), In: id, Out: h.Other}
 }
 
 // neighbours appends what one step over edges finds from a record.
@@ -219,7 +205,7 @@ func (r *Run) neighbours(ctx context.Context, env *Env, out []stop, s *stop, id 
 // oneWay appends the edges of a record in one direction and, where the record is an edge itself, its end there, sorted.
 func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordID, dir ast.GraphDir, table string,
 	key *value.Range) ([]stop, error) {
-	end, mark := endOf(s, dir), len(out)
+	end, mark := s.End(dir), len(out)
 	if end != nil && end.Table == table && key == nil {
 		return append(out, stop{At: value.RecordOf(end)}), nil
 	}
@@ -228,7 +214,7 @@ func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordI
 		return nil, err
 	}
 	for i := range edges {
-		out = append(out, edgeStop(edges[i], id, dir))
+		out = append(out, record.StopAt(edges[i], id, dir))
 	}
 	// One table has edges, or the ends of an edge, as a rule.
 	if s.In == nil && key == nil && (len(edges) == 0 || table == "") {
@@ -242,14 +228,6 @@ func (r *Run) oneWay(ctx context.Context, out []stop, s *stop, id *value.RecordI
 	at := stop{At: value.RecordOf(end)}
 	place := mark + sort.Search(len(out)-mark, func(i int) bool { return value.Compare(at.At, out[mark+i].At) < 0 })
 	return slices.Insert(out, place, at), nil
-}
-
-// endOf is the known end of an edge in a direction.
-func endOf(s *stop, dir ast.GraphDir) *value.RecordID {
-	if dir == ast.DirIn {
-		return s.In
-	}
-	return s.Out
 }
 
 // endpoint reads a record that may be an edge and gives its end in a direction, or nil.
@@ -267,10 +245,6 @@ func (r *Run) endpoint(ctx context.Context, id *value.RecordID, dir ast.GraphDir
 
 // lookup runs the clauses of a parenthesised step over what it found.
 func (r *Run) lookup(ctx context.Context, env *Env, from value.Value, found []stop, g *ast.Graph) ([]stop, error) {
-	ids := make([]value.Value, len(found))
-	for i := range found {
-		ids[i] = found[i].At
-	}
 	sel := &ast.Select{
 		Projections: g.Select, Where: g.Where, Split: g.Split, Group: g.Group, Order: g.Order, Limit: g.Limit,
 		Start: g.Start,
@@ -278,12 +252,12 @@ func (r *Run) lookup(ctx context.Context, env *Env, from value.Value, found []st
 	if sel.Projections == nil {
 		sel.Projections = idOnly
 	}
-	vs, err := r.selectFrom(ctx, env.withRow(from), sel, value.ArrayOf(ids))
+	vs, err := r.selectFrom(ctx, env.withRow(from), sel, value.ArrayOf(record.Stands(found)))
 	if err != nil {
 		return nil, err
 	}
 	if g.Only && len(vs) > 1 {
-		return nil, SingleOutput()
+		return nil, errs.SingleOutput()
 	}
 	out := make([]stop, 0, len(vs))
 	for _, v := range vs {

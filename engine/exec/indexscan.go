@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/index"
 	"github.com/nacredb/nacre/engine/plan"
+	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -40,10 +41,14 @@ type indexRows struct {
 	n     int64
 }
 
-func (s *indexRows) next(ctx context.Context) (value.Value, bool, error) {
+func (s *indexRows) open() {
 	if s.cur == nil {
 		s.cur = index.Scan(s.r.Tx, s.tb, s.ix, s.access).ReadAhead(s.r.Tx, s.tb, !s.bare && !s.ids, s.wanted)
 	}
+}
+
+func (s *indexRows) next(ctx context.Context) (value.Value, bool, error) {
+	s.open()
 	for {
 		if err := s.r.Tick(ctx); err != nil {
 			return value.None, false, err
@@ -65,6 +70,21 @@ func (s *indexRows) next(ctx context.Context) (value.Value, bool, error) {
 			return s.doc, true, nil
 		}
 	}
+}
+
+// stored is next for plainScan. A record that the caller sees as it is stored comes so, as raw, and without a doc.
+func (s *indexRows) stored(ctx context.Context) (raw record.Stored, doc value.Value, ok bool, err error) {
+	s.open()
+	g, err := s.r.Gate()
+	for err == nil && !ok {
+		if doc, ok, err = s.key(ctx); !ok || err != nil {
+			return nil, doc, false, err
+		}
+		if raw, doc, ok, err = g.Peek(ctx, s.tb, &value.RecordID{Table: s.tb.Name, Key: doc}); err == nil {
+			err = s.r.Tick(ctx)
+		}
+	}
+	return raw, doc, ok && err == nil, err
 }
 
 // take makes the record with a key the current row; false where it does not hold.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -58,9 +57,4 @@ func (r *Run) streamRows(ctx context.Context, p rows) error {
 			return err
 		}
 	}
-}
-
-// TooHeavy is the error of an answer of more than most bytes.
-func TooHeavy(most int) *errs.Error {
-	return errs.Internal("The answer would be larger than %d bytes", most)
 }

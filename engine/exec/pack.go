@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 
+	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -25,25 +26,47 @@ func (r *Run) pack(ctx context.Context, out *value.Packed, in rows) error {
 	if cur != nil {
 		return r.packStored(ctx, out, cur)
 	}
+	scan := plainScan(in)
 	for {
-		doc, ok, err := in.next(ctx)
+		var raw record.Stored
+		var doc value.Value
+		var ok bool
+		if scan != nil {
+			raw, doc, ok, err = scan.stored(ctx)
+		} else {
+			doc, ok, err = in.next(ctx)
+		}
 		if !ok || err != nil {
 			return err
 		}
-		if value.Exceeds(doc, r.Ex.Limits.Answer-out.Size()) {
-			return TooHeavy(r.Ex.Limits.Answer)
+		if room := r.Ex.Limits.Answer - out.Size(); len(raw) > room || value.Exceeds(doc, room) {
+			return errs.LargeAnswer(r.Ex.Limits.Answer)
 		}
-		out.Append(doc)
+		if raw != nil {
+			out.AppendRecord(raw)
+		} else {
+			out.Append(doc)
+		}
 		if err := r.packed(ctx, out); err != nil {
 			return err
 		}
 	}
 }
 
+// plainScan is the scan of an index that in passes on, where its rows are whole records; else nil.
+func plainScan(in rows) *indexRows {
+	if pass, ok := in.(*passRows); ok {
+		if scan, ok := pass.rows.(*indexRows); ok && scan.filter == nil && !scan.bare && !scan.ids {
+			return scan
+		}
+	}
+	return nil
+}
+
 // packed is called after each row.
 func (r *Run) packed(ctx context.Context, out *value.Packed) error {
 	if out.Len() > r.Ex.Limits.Rows {
-		return tooMany(r.Ex.Limits.Rows)
+		return errs.ManyRows(r.Ex.Limits.Rows)
 	}
 	if err := r.Mem.Reach(out.Size()); err != nil {
 		return err
@@ -75,7 +98,7 @@ func (r *Run) packStored(ctx context.Context, out *value.Packed, cur *record.Cur
 		batch := cur.Batch(few[:0], packBatch)
 		for _, st := range batch {
 			if out.Size()+len(st) > r.Ex.Limits.Answer {
-				return TooHeavy(r.Ex.Limits.Answer)
+				return errs.LargeAnswer(r.Ex.Limits.Answer)
 			}
 			out.AppendRecord(st)
 			if err := r.packed(ctx, out); err != nil {

@@ -56,12 +56,7 @@ func only(s *ast.Select, out []value.Value) (value.Value, error) {
 			return value.None, nil
 		}
 	}
-	return value.None, SingleOutput()
-}
-
-// SingleOutput is the error of ONLY with any number of results but one.
-func SingleOutput() error {
-	return errs.Internal("Expected a single result output when using the ONLY keyword")
+	return value.None, errs.SingleOutput()
 }
 
 // drain reads all rows.
@@ -80,7 +75,7 @@ func (r *Run) drain(ctx context.Context, p rows) ([]value.Value, error) {
 		}
 		out = append(out, doc)
 		if len(out) > r.Ex.Limits.Rows {
-			return nil, tooMany(r.Ex.Limits.Rows)
+			return nil, errs.ManyRows(r.Ex.Limits.Rows)
 		}
 		if len(out)&255 == 0 {
 			if err := ctx.Err(); err != nil {
@@ -88,10 +83,6 @@ func (r *Run) drain(ctx context.Context, p rows) ([]value.Value, error) {
 			}
 		}
 	}
-}
-
-func tooMany(most int) *errs.Error {
-	return errs.Internal("The statement would answer more than %d rows", most)
 }
 
 var timeoutType = value.Simple(value.TypeDuration)

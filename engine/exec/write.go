@@ -134,7 +134,7 @@ func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
 // value is for the statement to refuse. Under ONLY a list written out is no target.
 func (w *writer) targets(ctx context.Context, env *Env, only bool, xs []ast.Expr) ([]Target, error) {
 	if listedTarget(only, xs) {
-		return nil, SingleOutput()
+		return nil, errs.SingleOutput()
 	}
 	if len(xs) == 1 {
 		_, w.sought = xs[0].(*ast.Subquery)
@@ -256,7 +256,7 @@ func (w *writer) result(only bool, targets int) (value.Value, error) {
 	case len(w.rows) == 0 && (targets > 0 || w.sought):
 		return value.None, nil
 	}
-	return value.None, SingleOutput()
+	return value.None, errs.SingleOutput()
 }
 
 // limited runs f under the TIMEOUT of a statement.

@@ -205,7 +205,7 @@ func (x *runner) value(s *slot) (value.Value, error) {
 				return value.None, err
 			}
 			if weight += value.Weight(v); weight > x.r.Ex.Limits.Answer {
-				return value.None, exec.TooHeavy(x.r.Ex.Limits.Answer)
+				return value.None, errs.LargeAnswer(x.r.Ex.Limits.Answer)
 			}
 			if err := x.r.Mem.Reach(weight); err != nil {
 				return value.None, err

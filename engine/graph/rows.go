@@ -82,7 +82,7 @@ func (a *answer) row(cols []slot) error {
 	}
 	r := a.x.r
 	if a.sum += value.Weight(row); a.sum < 0 {
-		return exec.TooHeavy(r.Ex.Limits.Answer)
+		return errs.LargeAnswer(r.Ex.Limits.Answer)
 	}
 	if err := r.Mem.Reach(a.sum); err != nil { // not charged: what a search has charged is taken back at its end
 		return err
@@ -102,7 +102,7 @@ func (a *answer) tooMany() error {
 func (a *answer) pack(row value.Value) error {
 	r := a.x.r
 	if value.Exceeds(row, r.Ex.Limits.Answer-a.packed.Size()) {
-		return exec.TooHeavy(r.Ex.Limits.Answer)
+		return errs.LargeAnswer(r.Ex.Limits.Answer)
 	}
 	if a.packed.Len() >= r.Ex.Limits.Rows {
 		return a.tooMany()

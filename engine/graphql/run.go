@@ -77,7 +77,7 @@ func (x *runner) settle(ctx context.Context, p *pick, mark int, err error) error
 // roomy counts what was written.
 func (x *runner) roomy(ctx context.Context) error {
 	if len(x.buf) > x.r.Ex.Limits.Answer {
-		return exec.TooHeavy(x.r.Ex.Limits.Answer)
+		return errs.LargeAnswer(x.r.Ex.Limits.Answer)
 	}
 	if err := x.r.Tick(ctx); err != nil {
 		return err

@@ -36,7 +36,7 @@ type Query struct {
 
 	stream *streaming    // not nil: the answers go to a sink
 	fresh  bool          // its first statement begins now, see start
-	packs  bool          // SELECTs answer in Result.Rows
+	packs  bool          // lists are answered in Result.Rows
 	packed *value.Packed // the answer of the statement that ran last, where it is packed
 
 	limit life.Context // of the first statement

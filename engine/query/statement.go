@@ -153,8 +153,12 @@ func (q *Query) run(ctx context.Context, tx *txn.Tx, log *record.Log,
 		r.Out, r.Joint, r.Reads = q.outOf(s.stmt, s.rows), s.joint, s.reads
 		v, returned, err = r.Statement(ctx, s.stmt)
 		q.lasting, q.packed = q.lasting || r.Outside, nil
-		if r.Out != nil {
+		switch {
+		case err != nil:
+		case r.Out != nil:
 			q.packed = r.Out.Packed
+		case q.packs:
+			v = q.pack(v)
 		}
 		return v, err
 	})
@@ -228,13 +232,10 @@ func (q *Query) guarded(ctx context.Context, tx *txn.Tx, log *record.Log,
 		return value.None, err
 	}
 	if value.Exceeds(v, q.ex.Limits.Answer) {
-		return value.None, exec.TooHeavy(q.ex.Limits.Answer)
+		return value.None, errs.LargeAnswer(q.ex.Limits.Answer)
 	}
 	q.mem.Rewind(q.mark)
-	held := Result{Value: v}
-	if r.Out != nil {
-		held.Rows = r.Out.Packed
-	}
+	held := Result{Value: v, Rows: q.packed}
 	if err := q.mem.Charge(held.weight()); err != nil {
 		return value.None, err
 	}

@@ -141,11 +141,25 @@ func errLateWrite() error {
 	return errs.Internal("The statement writes, but has begun to answer: run it without streaming")
 }
 
-// Packing makes the query give the rows of each SELECT that is a statement of its own, and those of programs in ISO
-// GQL, as Result.Rows.
+// Packing makes the query give the rows of each SELECT that is a statement of its own, those of programs in ISO GQL,
+// and other answers that are lists, as Result.Rows.
 func (q *Query) Packing() *Query {
 	q.packs = true
 	return q
+}
+
+// pack encodes an answer that is a list, while what it was read from lasts: a copy of it that lasts longer would have
+// to be encoded, too. What it returns stands for the answer. A list that begins with a number or the like is mostly of
+// those, needs no such copy, and stays as it is.
+func (q *Query) pack(v value.Value) value.Value {
+	if v.Kind() != value.KindArray || v.Len() == 0 || v.Elems()[0].Light() || value.Exceeds(v, q.ex.Limits.Answer) {
+		return v
+	}
+	q.packed = &value.Packed{}
+	for _, e := range v.Elems() {
+		q.packed.Append(e)
+	}
+	return value.ArrayOf(nil)
 }
 
 // outOf is where the rows of a statement go: to the sink by rows, or packed, or (nil) into the answer.

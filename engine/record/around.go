@@ -18,6 +18,39 @@ type Stop struct {
 	In, Out *value.RecordID
 }
 
+// Way is the direction of a step, one of the two.
+func Way(dir ast.GraphDir) Direction {
+	if dir == ast.DirIn {
+		return In
+	}
+	return Out
+}
+
+// StopAt is the stop at an edge of the record id that was found in a direction.
+func StopAt(h Hop, id *value.RecordID, dir ast.GraphDir) Stop {
+	if dir == ast.DirIn {
+		return Stop{At: value.RecordOf(h.Edge), In: h.Other, Out: id}
+	}
+	return Stop{At: value.RecordOf(h.Edge), In: id, Out: h.Other}
+}
+
+// End is the known end of an edge in a direction.
+func (s *Stop) End(dir ast.GraphDir) *value.RecordID {
+	if dir == ast.DirIn {
+		return s.In
+	}
+	return s.Out
+}
+
+// Stands lists where stops are.
+func Stands(stops []Stop) []value.Value {
+	out := make([]value.Value, len(stops))
+	for i := range stops {
+		out[i] = stops[i].At
+	}
+	return out
+}
+
 // mostReserved is how many stops room is made for before they are found.
 const mostReserved = 4096
 

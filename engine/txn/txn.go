@@ -160,6 +160,18 @@ func (tx *Tx) Get(key []byte) ([]byte, error) {
 	return tx.base(key)
 }
 
+// Track counts key as read, as Get does, for a caller who knows what the snapshot has there and that the transaction
+// has not written it.
+func (tx *Tx) Track(key []byte) error {
+	if tx.done {
+		return ErrDone
+	}
+	if !tx.opt.Write {
+		return nil
+	}
+	return tx.held.Charge(tx.reads.addKey(key))
+}
+
 // GetUntracked is Get without the promise that the value is still the same at commit: for reads
 // whose result does not matter to what is written, or that are guarded otherwise.
 func (tx *Tx) GetUntracked(key []byte) ([]byte, error) {
