@@ -15,6 +15,7 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/bucket"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/flat"
 	"github.com/nacredb/nacre/engine/fn"
 	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/index/vector"
@@ -133,6 +134,7 @@ type Executor struct {
 	scripts   *script.Engine
 	Texts     *fulltext.Library
 	vectors   *vector.Cache
+	flat      *flat.Cache
 	Models    *model.Cache
 
 	// Statements are those of the packages above; it must be set before the first statement runs.
@@ -157,8 +159,8 @@ func New(c Config) *Executor {
 	}
 	ex := &Executor{Config: c, cache: textcache.New[*prepare.Script](c.Limits.CacheSize, c.Limits.CacheBytes),
 		Texts:   fulltext.NewLibrary(c.Store, c.AnalyzerFiles, c.Log),
-		vectors: vector.NewCache(c.Store, c.Log), Models: model.NewCache(c.Memory, c.Limits.ModelCache,
-			c.Limits.Models)}
+		vectors: vector.NewCache(c.Store, c.Log), flat: flat.NewCache(c.Memory),
+		Models: model.NewCache(c.Memory, c.Limits.ModelCache, c.Limits.Models)}
 	ex.scripts = script.New(c.Limits.Script, ex)
 	return ex
 }
@@ -172,4 +174,5 @@ func (ex *Executor) System() SessionState {
 func (ex *Executor) Close() {
 	ex.Texts.Close()
 	ex.vectors.Close()
+	ex.flat.Close()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/compile"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/flat"
 	"github.com/nacredb/nacre/engine/index/vector"
 	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
@@ -35,26 +36,6 @@ func knnMisused() error {
 	return errs.Internal("Invalid query: KNN operators nested in OR/NOT expressions or mixed with unsupported KNN variants are not supported")
 }
 
-// conditions are the KNN operators of a WHERE, which must be conditions of their own.
-func (s *searches) conditions(where ast.Expr) ([]*ast.Binary, error) {
-	if s == nil || s.knns == 0 {
-		return nil, nil
-	}
-	var out []*ast.Binary
-	for _, c := range plan.Conjuncts(where) {
-		if b, ok := c.(*ast.Binary); ok && b.Op == ast.OpKNN {
-			if b.KNN.EF == 0 && b.KNN.Distance == "" {
-				return nil, knnMisused()
-			}
-			out = append(out, b)
-		}
-	}
-	if len(out) != s.knns {
-		return nil, knnMisused()
-	}
-	return out, nil
-}
-
 // sourceFor builds what a statement reads from, KNN operators included.
 func (r *Run) sourceFor(ctx context.Context, env *Env, s *ast.Select, where *predicate, w *properties) (rows, error) {
 	if where == nil || where.env.search == nil || where.env.search.knns == 0 {
@@ -63,21 +44,15 @@ func (r *Run) sourceFor(ctx context.Context, env *Env, s *ast.Select, where *pre
 	if err := r.namesTable(s); err != nil {
 		return nil, err
 	}
-	knns, err := where.env.search.conditions(where.x)
-	if err != nil {
-		return nil, err
-	}
-	var rest ast.Expr
-	for _, c := range plan.Conjuncts(where.x) {
-		if b, ok := c.(*ast.Binary); !ok || b.Op != ast.OpKNN {
-			rest = plan.And(rest, c)
-		}
+	knns, rest := plan.KNNs(where.x)
+	if len(knns) != where.env.search.knns {
+		return nil, knnMisused()
 	}
 	var others *predicate
 	if rest != nil {
 		others = where.of(rest)
 	}
-	if len(s.From) == 1 && isNamed(s.From[0]) {
+	if len(s.From) == 1 && plan.IsNamed(s.From[0]) {
 		in, err := r.source(ctx, env, s, where, nil)
 		if err != nil || where.env.search.nearest != nil {
 			return in, err
@@ -114,15 +89,6 @@ func (r *Run) namesTable(s *ast.Select) error {
 	}
 	_, err = g.Table(t.Name)
 	return err
-}
-
-// isNamed reports whether a source is named, so that it may be looked at more than once.
-func isNamed(x ast.Expr) bool {
-	switch x.(type) {
-	case *ast.Table, *ast.Param:
-		return true
-	}
-	return false
 }
 
 // nearest takes a KNN operator apart. The side that is not a field of the rows is what is looked for: it is evaluated
@@ -230,11 +196,56 @@ func (s *knnRows) fill(ctx context.Context) error {
 	return nil
 }
 
+// takeFlat measures those rows of a table that a copy of its vectors says may be among the nearest; false where no copy
+// tells. Where it has used up the cursor of the scan, there is none any more.
+func (s *knnRows) takeFlat(ctx context.Context, scan *tableRows) (ok bool, err error) {
+	if scan.filter != nil || scan.rng != nil || scan.reverse || len(s.path) > 1 {
+		return false, nil
+	}
+	of := flat.Place{NS: scan.tb.Scope.NS, DB: scan.tb.Scope.DB, Table: scan.tb.ID, Field: s.path[0],
+		Metric: s.metric, Dimension: len(s.query)}
+	found, walked, err := s.r.Ex.flat.Near(ctx, of, s.r.Tx.Version(), scan.cur, s.query, s.top.Most)
+	if walked {
+		scan.close()
+		scan.cur, scan.shared = nil, nil
+	}
+	if found == nil || err != nil {
+		return false, err
+	}
+	scan.n = found.Rows
+	for at, key := range found.Keys {
+		row := nearRow{at: at}
+		if err = s.r.Tick(ctx); err == nil {
+			row.doc, err = s.r.row(ctx, scan.tb, key, false)
+		}
+		if err == nil {
+			ok, err = s.measure(ctx, &row)
+		}
+		if err != nil {
+			return false, err
+		}
+		if ok {
+			s.top.Take(row)
+		}
+	}
+	return true, nil
+}
+
 // takeAll measures all rows of the source.
 func (s *knnRows) takeAll(ctx context.Context) error {
 	walk, err := s.r.sift(ctx, s.in, s.env, s.columns)
 	if err != nil {
 		return err
+	}
+	if walk != nil {
+		if done, err := s.takeFlat(ctx, walk.scan); done || err != nil {
+			return err
+		}
+		if walk.scan.cur == nil {
+			if walk, err = s.r.sift(ctx, s.in, s.env, s.columns); err != nil {
+				return err
+			}
+		}
 	}
 	defer walk.count()
 	var row nearRow // one for all: most rows are only compared
@@ -282,12 +293,13 @@ func (s *knnRows) columns(p *sift.Program) bool {
 
 // measure finds how far a row is; false for one that cannot be measured.
 func (s *knnRows) measure(ctx context.Context, row *nearRow) (bool, error) {
-	if s.exact {
-		if v, ok := s.floats(row.doc); ok {
-			if len(v) != len(s.query) {
+	if s.exact && len(s.path) > 0 {
+		var ok bool
+		if s.room, ok = inside.Floats(s.room[:0], row.doc, s.path); ok {
+			if len(s.room) != len(s.query) {
 				return false, nil
 			}
-			row.far = s.distance(v, s.query)
+			row.far = s.distance(s.room, s.query)
 			return true, nil
 		}
 	}
@@ -310,21 +322,6 @@ func (s *knnRows) measure(ctx context.Context, row *nearRow) (bool, error) {
 	row.d, err = s.r.distanceOf(ctx, s.k.x.KNN, v, s.k.query)
 	row.far = row.d.AsFloat()
 	return err == nil, err
-}
-
-// floats reads the vector of a document without building values.
-func (s *knnRows) floats(doc value.Value) ([]float64, bool) {
-	if len(s.path) == 0 {
-		return nil, false
-	}
-	last := len(s.path) - 1
-	doc = inside.At(doc, s.path[:last])
-	if doc.Kind() != value.KindObject {
-		return nil, false
-	}
-	var ok bool
-	s.room, ok = doc.Object().FloatsAt(s.room[:0], s.path[last])
-	return s.room, ok
 }
 
 // distanceOf is the distance of two arrays of numbers by the function of the language.
@@ -351,17 +348,8 @@ func (r *Run) distanceOf(ctx context.Context, k *ast.KNN, a, b value.Value) (val
 func (s *knnRows) close() { s.in.close() }
 
 func (s *knnRows) explain(ctx context.Context) *plan.Node {
-	name := s.k.x.KNN.Distance
-	name = name[:1] + strings.ToLower(name[1:])
-	if name == "Minkowski" {
-		kind := "Int"
-		if s.k.x.KNN.Order.Kind() == value.KindFloat {
-			kind = "Float"
-		}
-		name += "(" + kind + "(" + strings.TrimSuffix(s.k.x.KNN.Order.Text(), "f") + "))"
-	}
 	n := above(ctx, "KnnTopK", s.in).With("field", ast.Text(s.k.field)).With("k", fmt.Sprint(s.k.x.KNN.K)).
-		With("distance", name).With("dimension", fmt.Sprint(s.k.query.Len()))
+		With("distance", plan.DistanceName(s.k.x.KNN)).With("dimension", fmt.Sprint(s.k.query.Len()))
 	n.Rows = s.n
 	return n
 }

@@ -122,6 +122,16 @@ func At(v value.Value, path []string) value.Value {
 	return v
 }
 
+// Floats appends the numbers at a path of names, without values of them where the object is encoded. ok is false where
+// no array of ints and floats is there; what was appended is of no use then.
+func Floats(dst []float64, v value.Value, path []string) (out []float64, ok bool) {
+	last := len(path) - 1
+	if v = At(v, path[:last]); v.Kind() != value.KindObject {
+		return dst, false
+	}
+	return v.Object().FloatsAt(dst, path[last])
+}
+
 // Set is v with the value at a path of names replaced; objects are made on the way, and each element of an array
 // is one.
 func Set(v value.Value, path []string, x value.Value) value.Value {

@@ -2,9 +2,11 @@ package plan
 
 import (
 	"context"
+	"strings"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/value"
 )
 
 // byNearest answers the first nearest-neighbour operator that a vector index of the table is for.
@@ -30,6 +32,41 @@ func byNearest(_ context.Context, q *Query) (Path, error) {
 	}
 	found.Rest = And(rest...)
 	return found, nil
+}
+
+// KNNs divides a WHERE into the KNN operators that are conditions of their own and the rest; nil for none. It leaves
+// out operators that say neither a width nor a distance.
+func KNNs(where ast.Expr) (knns []*ast.Binary, rest ast.Expr) {
+	for _, c := range Conjuncts(where) {
+		if b, ok := c.(*ast.Binary); !ok || b.Op != ast.OpKNN {
+			rest = And(rest, c)
+		} else if b.KNN.EF != 0 || b.KNN.Distance != "" {
+			knns = append(knns, b)
+		}
+	}
+	return knns, rest
+}
+
+// DistanceName is how EXPLAIN writes the distance of an operator that has one.
+func DistanceName(k *ast.KNN) string {
+	name := k.Distance[:1] + strings.ToLower(k.Distance[1:])
+	if name != "Minkowski" {
+		return name
+	}
+	kind := "Int"
+	if k.Order.Kind() == value.KindFloat {
+		kind = "Float"
+	}
+	return name + "(" + kind + "(" + strings.TrimSuffix(k.Order.Text(), "f") + "))"
+}
+
+// IsNamed reports whether a source is named, so that it may be looked at more than once.
+func IsNamed(x ast.Expr) bool {
+	switch x.(type) {
+	case *ast.Table, *ast.Param:
+		return true
+	}
+	return false
 }
 
 // IsVector reports whether an index finds nearest neighbours.

@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"engine/plan", "engine/sequence"},
 	{"engine/prepare"},
 	{"engine/compile"},
-	{"engine/sift"},
+	{"engine/flat", "engine/sift"},
 	{"engine/exec"},
 	{"engine/build"},
 	{"engine/define", "engine/access", "engine/endpoint", "engine/graph", "engine/graphql"},
