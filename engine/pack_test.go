@@ -131,6 +131,8 @@ func TestPackedRowsOfAnIndexShowToEachWhatHeMaySee(t *testing.T) {
 	root := owner(t, e)
 	run(t, root, `DEFINE TABLE v PERMISSIONS FOR select WHERE n > 100; DEFINE FIELD secret ON v PERMISSIONS FOR select NONE;
 		DEFINE INDEX i ON v FIELDS kind; FOR $i IN 0..300 { CREATE type::record('v', $i) SET n = $i, secret = 1, kind = $i % 100 };
+		DEFINE TABLE w PERMISSIONS FOR select WHERE n > 100; DEFINE INDEX i ON w FIELDS kind; INSERT INTO w (SELECT id.id() AS id, n, kind FROM v);
+		DEFINE TABLE c PERMISSIONS FULL; DEFINE FIELD twice ON c COMPUTED n * 2; DEFINE INDEX i ON c FIELDS kind; INSERT INTO c (SELECT id.id() AS id, n, kind FROM v);
 		DEFINE ACCESS acc ON DATABASE TYPE RECORD; CREATE user:1`)
 	viewer, err := signIn(e, "record:acc:user:1")
 	if err != nil {
@@ -149,6 +151,19 @@ func TestPackedRowsOfAnIndexShowToEachWhatHeMaySee(t *testing.T) {
 		}
 		if got := answerText(&res[0]); got != tc.want {
 			t.Errorf("got %s, want %s", got, tc.want)
+		}
+		for _, text := range []string{"SELECT * FROM w WHERE kind = 7", "SELECT * FROM w WHERE kind > 97", "SELECT * FROM w WHERE kind IN [7, 8]",
+			"SELECT * FROM c WHERE kind = 7", "SELECT * FROM c WHERE kind > 97 LIMIT 2"} {
+			if res, err = tc.s.ExecutePacked(context.Background(), text, nil); err != nil || unpacked(t, res) != 1 {
+				t.Fatal(text, err, res)
+			}
+			plain, err := tc.s.Execute(context.Background(), text, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := answerText(&res[0]), answerText(&plain[0]); got != want || len(got) < 10 {
+				t.Errorf("%s: got %s, want %s", text, got, want)
+			}
 		}
 	}
 }

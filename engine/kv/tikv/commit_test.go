@@ -127,11 +127,12 @@ func TestUndetermined(t *testing.T) {
 		value := strconv.Itoa(10 + i)
 		_, err := st.Commit(ctx, &kv.Batch{Writes: kvtest.Writes("a", value),
 			Applied: func(kv.Version) { t.Errorf("%s: a commit with an unknown outcome is reported as applied", how) }})
-		c.Order(t, "/commits", how, "0")
 		if !errors.Is(err, kv.ErrUndetermined) {
 			t.Errorf("%s: %v", how, err)
 		}
-		switch got := kvtest.All(t, other); { // by then it is known, to those who look
+		got := kvtest.All(t, other)      // by then it is known, to those who look
+		c.Order(t, "/commits", how, "0") // not before that: a request under way would still arrive
+		switch {
 		case how == "lose" && got != "a="+value:
 			t.Errorf("a commit that was executed: %s", got)
 		case how == "refuse" && got == "a="+value:
