@@ -9,8 +9,8 @@ type Arguments struct {
 }
 
 // Add adds rows to the totals of groups, one total after the other: row i belongs to groups[i], and values are those
-// that the totals read of it, row behind row. It tells kept each value that a total keeps. Of several rows that fail the
-// first counts, as if they were added one after the other.
+// that the totals read of it, row behind row. It tells kept each value that a total keeps. Of several rows that fail
+// the first counts, as if they were added one after the other.
 func (a *Arguments) Add(groups []*Group, values []value.Value, kept func(value.Value) error) (err error) {
 	if len(groups) == 0 {
 		return nil
@@ -45,7 +45,8 @@ func (a *Arguments) Add(groups []*Group, values []value.Value, kept func(value.V
 }
 
 // addAll adds column[i*stride] to total j of groups[i]. row is the one that fails.
-func addAll(groups []*Group, j int, column []value.Value, stride int, kept func(value.Value) error) (row int, err error) {
+func addAll(groups []*Group, j int, column []value.Value, stride int,
+	kept func(value.Value) error) (row int, err error) {
 	keeps := groups[0].Totals[j].Collects()
 	for i, g := range groups {
 		v := column[i*stride]

@@ -14,8 +14,8 @@ import (
 // TestArgumentsAddAsRowsDo: totals that are given columns end as those that are given row after row, and of rows that
 // fail, or that are too much to be kept, the first one is told.
 func TestArgumentsAddAsRowsDo(t *testing.T) {
-	paths := []string{"count", "count", "math::sum", "math::mean", "math::min", "math::max", "math::median", "math::stddev",
-		"array::distinct", "array::group", "time::max"}
+	paths := []string{"count", "count", "math::sum", "math::mean", "math::min", "math::max", "math::median",
+		"math::stddev", "array::distinct", "array::group", "time::max"}
 	r := rand.New(rand.NewPCG(1, 2))
 	failed := 0
 	for range 2000 {

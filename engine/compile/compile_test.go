@@ -142,8 +142,8 @@ func TestComparesInts(t *testing.T) {
 	}
 }
 
-// TestComparesTexts: comparisons with a text answer as the operators do, for texts of all lengths of their stored heads and
-// for what is no text.
+// TestComparesTexts: comparisons with a text answer as the operators do, for texts of all lengths of their stored
+// heads, and for what is no text.
 func TestComparesTexts(t *testing.T) {
 	long := strings.Repeat("abc", 100)
 	values := []value.Value{value.None, value.Null, value.Int(1), value.Bool(true), value.Array(value.Str("a")),

@@ -15,7 +15,7 @@ type Grouping struct {
 	By     []ast.Expr // what is grouped by
 	Text   string     // that, as it is written
 	All    bool       // one group of all rows
-	Counts bool       // of which nothing but count() is asked
+	Counts bool       // nothing but count() is asked
 	Value  bool       // a group becomes the value of its only field
 	Fields []Grouped
 	Calls  []*ast.Call // of all fields: one total each

@@ -6,8 +6,8 @@ import (
 )
 
 // Fields reads the same fields of many rows, one row after the other. It remembers where each field was in the last
-// stored record, because the records of a table mostly have the same fields, and makes no object of a record. It belongs
-// to one goroutine.
+// stored record, because the records of a table mostly have the same fields, and makes no object of a record. It
+// belongs to one goroutine.
 type Fields struct {
 	paths []fieldPath
 	turn  uint32  // of the row; what a path has of another turn is old
@@ -149,8 +149,8 @@ func (f *Fields) Int(i int) (n int64, ok bool) {
 	return 0, false
 }
 
-// Text is field i, if it is a text of less than 256 bytes of a stored record at a path of one name. What is not may be a
-// text all the same: At tells. It shares the bytes of the record.
+// Text is field i, if it is a text of less than 256 bytes of a stored record at a path of one name. What is not may be
+// a text all the same: At tells. It shares the bytes of the record.
 func (f *Fields) Text(i int) (s string, ok bool) {
 	b := f.item(&f.paths[i])
 	if b == nil {
