@@ -199,8 +199,8 @@ func (s *knnRows) fill(ctx context.Context) error {
 // takeFlat measures those rows of a table that a copy of its vectors says may be among the nearest; false where no copy
 // tells. Where it has used up the cursor of the scan, there is none any more.
 func (s *knnRows) takeFlat(ctx context.Context, scan *tableRows) (ok bool, err error) {
-	if scan.filter != nil || scan.rng != nil || scan.reverse || len(s.path) > 1 {
-		return false, nil
+	if scan.filter != nil || scan.rng != nil || scan.reverse || len(s.path) > 1 || s.r.Tx.Shared() {
+		return false, nil // each snapshot of a store that others share has a version of its own
 	}
 	of := flat.Place{NS: scan.tb.Scope.NS, DB: scan.tb.Scope.DB, Table: scan.tb.ID, Field: s.path[0],
 		Metric: s.metric, Dimension: len(s.query)}
