@@ -8,14 +8,21 @@ type Arguments struct {
 	Reads  []bool        // by total: it reads a value of the row
 }
 
-// Add adds rows to the totals of groups, one total after the other: row i belongs to groups[i], and values are those
-// that the totals read of it, row behind row. It tells kept each value that a total keeps. Of several rows that fail
-// the first counts, as if they were added one after the other.
-func (a *Arguments) Add(groups []*Group, values []value.Value, kept func(value.Value) error) (err error) {
-	if len(groups) == 0 {
-		return nil
+// Add adds rows to the totals of groups, one total after the other: row i belongs to groups[i], and values begins with
+// what the totals read of these rows, row behind row. It gives the rest of them. It tells kept each value that a total
+// keeps. Of several rows that fail the first counts, as if they were added one after the other.
+func (a *Arguments) Add(groups []*Group, values []value.Value,
+	kept func(value.Value) error) (rest []value.Value, err error) {
+	stride := 0 // values of a row
+	for _, reads := range a.Reads {
+		if reads {
+			stride++
+		}
 	}
-	stride := len(values) / len(groups)
+	rest = values[stride*len(groups):]
+	if len(groups) == 0 {
+		return rest, nil
+	}
 	for j, reads := range a.Reads {
 		rows, failed := 0, error(nil)
 		switch t := &groups[0].Totals[j]; {
@@ -41,7 +48,7 @@ func (a *Arguments) Add(groups []*Group, values []value.Value, kept func(value.V
 			break
 		}
 	}
-	return err
+	return rest, err
 }
 
 // addAll adds column[i*stride] to total j of groups[i]. row is the one that fails.

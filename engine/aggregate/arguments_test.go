@@ -47,12 +47,17 @@ func TestArgumentsAddAsRowsDo(t *testing.T) {
 			groups = append(groups, byColumns[n])
 		}
 		kept := 0
-		got := args.Add(groups, values, func(value.Value) error {
+		const behind = 2 // values of other rows
+		values = append(values, value.Str("x"), value.Str("y"))
+		rest, got := args.Add(groups, values, func(value.Value) error {
 			if kept++; kept > most {
 				return errMost
 			}
 			return nil
 		})
+		if len(rest) != behind {
+			t.Fatalf("%d values are left, want %d", len(rest), behind)
+		}
 		if want != nil || got != nil {
 			failed++
 			if errors.Is(want, errMost) || errors.Is(got, errMost) { // where the room ends depends on the order

@@ -29,9 +29,6 @@ func NewKeys() *Keys { return &Keys{seed: maphash.MakeSeed(), table: make([]plac
 
 // Of is the number of the group with keys equal to these, and whether it was known. The keys of a new one are copied.
 func (k *Keys) Of(keys []value.Value) (group int, had bool) {
-	if len(keys) == 1 && keys[0].Kind() == value.KindString { // as most are
-		return k.ofText(keys)
-	}
 	sum := uint64(0)
 	for i := range keys {
 		sum = mix(sum, k.hash(keys[i]))
@@ -45,24 +42,6 @@ func (k *Keys) Of(keys []value.Value) (group int, had bool) {
 			return k.add(p, half, keys), false
 		case p.sum == half && sameKeys(k.At(int(p.group-1)), keys):
 			return int(p.group - 1), true
-		}
-	}
-}
-
-// ofText is Of for one text.
-func (k *Keys) ofText(keys []value.Value) (group int, had bool) {
-	text := keys[0].Str()
-	half := fold(mix(0, maphash.String(k.seed, text)))
-	mask := uint32(len(k.table) - 1)
-	for i := half & mask; ; i = (i + 1) & mask {
-		p := &k.table[i]
-		if p.group == 0 {
-			return k.add(p, half, keys), false
-		}
-		if p.sum == half {
-			if v := &k.all[p.group-1]; v.Kind() == value.KindString && v.Str() == text {
-				return int(p.group - 1), true
-			}
 		}
 	}
 }

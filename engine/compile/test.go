@@ -92,8 +92,8 @@ func (s *Set) comparison(x *ast.Binary) Test {
 	if with.Kind() == value.KindString && len(with.Str()) < maxCompiled/2 {
 		if holds := comparesText(op, with.Str()); holds != nil {
 			return func(row *value.Fields) (bool, error) {
-				if s, ok := row.Text(i); ok {
-					return holds(s), nil
+				if v, ok := row.At(i); ok && v.Kind() == value.KindString && len(v.Str()) < maxCompiled/2 {
+					return holds(v.Str()), nil
 				}
 				return plain(row)
 			}
@@ -143,9 +143,6 @@ func comparesInt(i int, op ast.BinaryOp, with value.Value) Test {
 	lo, hi := within(op, with.Int())
 	not := op == ast.OpNotEqual
 	return func(row *value.Fields) (bool, error) {
-		if n, ok := row.Int(i); ok {
-			return (lo <= n && n <= hi) != not, nil
-		}
 		v, ok := row.At(i)
 		switch {
 		case !ok:

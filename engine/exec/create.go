@@ -115,7 +115,7 @@ func (w *writer) newID(ctx context.Context, tb *catalog.Table,
 		return nil, false, err
 	}
 	if fresh = key.IsNone(); fresh {
-		key = value.Str(value.RandomKey()) // as NewKey makes it, but for a look at the clock
+		key = w.r.Ex.NewKey("rand")
 	}
 	return &value.RecordID{Table: tb.Name, Key: key}, fresh, nil
 }

@@ -171,11 +171,10 @@ func (g *groupRows) takeSifted(ctx context.Context, walk *sifted) (taken bool, e
 func (g *groupRows) takeBatch(ctx context.Context, walk *sifted, b *sift.Batch) (taken bool, err error) {
 	worker, keys := b.By()
 	g.known.Turn(worker, keys, b.Fresh())
-	values, width := b.Values(), b.Width()
-	add := func() error {
-		n := len(g.batch) * width
-		err := g.of.Args.Add(g.batch, values[:n], g.kept)
-		g.batch, values = g.batch[:0], values[n:]
+	values := b.Values()
+	add := func() (err error) {
+		values, err = g.of.Args.Add(g.batch, values, g.kept)
+		g.batch = g.batch[:0]
 		return err
 	}
 	for i := range b.Len() {

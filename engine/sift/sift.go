@@ -80,7 +80,6 @@ type Batch struct {
 	values []value.Value // the columns of found
 	at     int           // of the next row in found
 	col    int           // of its columns in values
-	width  int           // columns of a row in values
 	held   int64         // rows that were only counted
 	err    error
 	panics any
@@ -205,9 +204,6 @@ func (b *Batch) Stored(i int) record.Stored { return b.stored[b.found[i].at] }
 // Values are the columns behind the keys of the rows that are not open, row by row.
 func (b *Batch) Values() []value.Value { return b.values }
 
-// Width is how many values a row has in Values.
-func (b *Batch) Width() int { return b.width }
-
 // By says who numbered the keys: worker, counted from 0, and with what. Batches with the same keys have the same
 // numbers for them, which count from 0 in the order of the rows. A worker that has numbered many begins anew, with
 // other keys. The walk uses keys: no caller may.
@@ -281,7 +277,7 @@ func (p *Program) sift(b *Batch, own *worker) {
 	if p.Keys > 0 && (own.keys == nil || own.keys.Len() > mostNumbered) {
 		own.keys = aggregate.NewKeys()
 	}
-	b.place, b.by, b.width = own.place, own.keys, len(p.Columns)-p.Keys
+	b.place, b.by = own.place, own.keys
 	for i, st := range b.stored {
 		if b.err = st.Into(own.fields); b.err != nil {
 			return

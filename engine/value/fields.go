@@ -19,7 +19,6 @@ type Fields struct {
 // fieldPath is a field that Fields reads.
 type fieldPath struct {
 	names []string
-	key   string // the only name as it is stored; "" where there are more, or it is a long one
 	slot  int    // of the first name, in the last stored record
 	turn  uint32 // in which v and ok were read
 	v     Value
@@ -31,9 +30,6 @@ func NewFields(paths [][]string) *Fields {
 	f := &Fields{paths: make([]fieldPath, len(paths))}
 	for i, names := range paths {
 		f.paths[i].names = names
-		if len(names) == 1 && len(names[0]) < 24 {
-			f.paths[i].key = string(rune(majorText|len(names[0]))) + names[0]
-		}
 	}
 	return f
 }
@@ -68,9 +64,11 @@ func (f *Fields) Row(v Value) {
 // through anything but objects.
 func (f *Fields) At(i int) (v Value, ok bool) {
 	p := &f.paths[i]
-	if b := f.item(p); b != nil {
-		if v, ok := lightValue(b); ok {
-			return v, true
+	if f.rec.width > 0 && len(p.names) == 1 {
+		if start := f.rec.named(p.slot, p.names[0]); start > 0 {
+			if v, ok := lightValue(f.rec.rec[start:]); ok {
+				return v, true
+			}
 		}
 	}
 	return f.once(p)
@@ -87,21 +85,6 @@ func (f *Fields) once(p *fieldPath) (v Value, ok bool) {
 		}
 	}
 	return p.v, p.ok
-}
-
-// item is what follows the name of a field in a stored record that has the field where the last one had it; nil
-// otherwise.
-func (f *Fields) item(p *fieldPath) []byte {
-	e, i := &f.rec, p.slot
-	if e.width == 0 || i >= int(e.base) || p.key == "" {
-		return nil
-	}
-	at := int(e.head) + offset(e.rec[1+e.width:], e.width, i)
-	from := at + len(p.key)
-	if from < len(e.rec) && string(e.rec[at:from]) == p.key {
-		return e.rec[from:]
-	}
-	return nil
 }
 
 // lightValue is the value that b begins with, if it is a number, a short text, a bool or NULL.
@@ -127,42 +110,6 @@ func lightValue(b []byte) (v Value, ok bool) {
 		return Null, true
 	}
 	return None, false
-}
-
-// Int is field i, if it is an int of a stored record at a path of one name. What is not may be an int all the same: At
-// tells.
-func (f *Fields) Int(i int) (n int64, ok bool) {
-	b := f.item(&f.paths[i])
-	if b == nil {
-		return 0, false
-	}
-	switch ib := b[0]; {
-	case ib < 24:
-		return int64(ib), true
-	case ib == 24 && len(b) > 1:
-		return int64(b[1]), true
-	case ib == 25 && len(b) > 2:
-		return int64(binary.BigEndian.Uint16(b[1:])), true
-	case ib == 26 && len(b) > 4:
-		return int64(binary.BigEndian.Uint32(b[1:])), true
-	}
-	return 0, false
-}
-
-// Text is field i, if it is a text of less than 256 bytes of a stored record at a path of one name. What is not may be
-// a text all the same: At tells. It shares the bytes of the record.
-func (f *Fields) Text(i int) (s string, ok bool) {
-	b := f.item(&f.paths[i])
-	if b == nil {
-		return "", false
-	}
-	switch ib := b[0]; {
-	case ib >= majorText && ib < majorText+24 && len(b) > int(ib-majorText):
-		return aliasText(b[1 : 1+ib-majorText]), true
-	case ib == majorText+24 && len(b) > 1 && len(b)-2 >= int(b[1]):
-		return aliasText(b[2 : 2+int(b[1])]), true
-	}
-	return "", false
 }
 
 // Floats is field i as numbers, if it is an array of ints and floats. They stay valid until the next call.

@@ -1,10 +1,5 @@
 package value
 
-import (
-	"encoding/binary"
-	"math"
-)
-
 // Numbers reads the numbers in some fields of many objects. It remembers where each field was in the last object that
 // is a stored record: the records of a table mostly have the same fields. It belongs to one goroutine.
 type Numbers struct {
@@ -59,14 +54,7 @@ func (e *encoded) number(f *numberField) (float64, bool) {
 			panic(recordError(start, "field is not where the head says"))
 		}
 	}
-	b := e.rec[start:]
-	switch ib := b[0]; {
-	case ib < 24:
-		return float64(ib), true
-	case ib == cborFloat64 && len(b) >= 9:
-		return math.Float64frombits(binary.BigEndian.Uint64(b[1:])), true
-	}
-	v := decodeStored(b, e.special)
+	v := storedValue(e.rec[start:], e.special)
 	return v.AsFloat(), v.Kind().IsNumber()
 }
 
