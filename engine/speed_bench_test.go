@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
@@ -119,6 +120,20 @@ func BenchmarkSpeedRows(b *testing.B) {
 	b.Run("IndexEqual", func(b *testing.B) { speed(b, s, "SELECT * FROM person WHERE city = 'city 77'", 0) })
 	b.Run("IndexRange", func(b *testing.B) { speed(b, s, "SELECT * FROM person WHERE rank >= 5000 AND rank < 5080", 0) })
 	b.Run("IndexBuild", func(b *testing.B) { speed(b, s, "DEFINE INDEX OVERWRITE built ON person FIELDS amount", speedRows) })
+}
+
+// BenchmarkSpeedExport writes records as text.
+func BenchmarkSpeedExport(b *testing.B) {
+	const rows = 20_000
+	s := stored(b, func(s *engine.Session) { fillRows(b, s, rows) })
+	b.ReportAllocs()
+	before := processorTime(b)
+	for b.Loop() {
+		if err := s.Export(context.Background(), io.Discard, engine.DefaultExport()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N)/rows, "cpu-ns/row")
 }
 
 // BenchmarkSpeedImport imports what export writes of the records, into new stores.

@@ -8,6 +8,9 @@ import (
 // back as something else, or not at all: bare table names, sets that begin with a record id, files and tables with odd
 // names. Those are written as calls, casts and quoted names.
 func appendLiteral(dst []byte, v value.Value) []byte {
+	if v.Kind() == value.KindObject { // first, for records come in stored bytes
+		return v.Object().AppendWith(dst, appendLiteral)
+	}
 	if plain(v) {
 		return v.AppendText(dst)
 	}
@@ -21,16 +24,6 @@ func appendLiteral(dst []byte, v value.Value) []byte {
 		return append(appendLiterals(append(dst, '['), v.Elems()), ']')
 	case value.KindSet:
 		return append(appendLiterals(append(dst, "<set>["...), v.Elems()), ']')
-	case value.KindObject:
-		dst = append(dst, "{ "...)
-		for i, f := range v.Object().Fields() {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = append(value.AppendKey(dst, f.Name), ": "...)
-			dst = appendLiteral(dst, f.Value)
-		}
-		return append(dst, " }"...)
 	case value.KindRecord:
 		return appendRecord(dst, v.Record())
 	case value.KindFile:

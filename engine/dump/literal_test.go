@@ -43,6 +43,29 @@ func TestLiteralsReadBack(t *testing.T) {
 	})
 }
 
+// TestLiteralsOfStoredBytes: records are exported from the bytes that they are stored in, as the same text.
+func TestLiteralsOfStoredBytes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		storedAlike(t, valuetest.Object(3).Draw(t, "record"))
+	})
+}
+
+// storedAlike holds that a record is exported from its stored bytes as it is from its values.
+func storedAlike(t rapid.TB, v value.Value) {
+	bytes, err := value.EncodeRecord(nil, v.Object())
+	if err != nil {
+		t.Skip(err)
+	}
+	stored, err := value.RecordObject(bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := dump.AppendLiteral(nil, value.ObjectOf(stored)), dump.AppendLiteral(nil, v)
+	if string(got) != string(want) {
+		t.Fatalf("from stored bytes %s, want %s", got, want)
+	}
+}
+
 // TestWordsReadBack: tables, keys and fields may be called like words of the language.
 func TestWordsReadBack(t *testing.T) {
 	e, err := engine.Open(t.Context(), "memory", engine.Options{})
@@ -55,6 +78,7 @@ func TestWordsReadBack(t *testing.T) {
 		id := value.Record(word, value.Str(word))
 		v := value.Array(id, value.Record(word, value.Array(id)),
 			value.ObjectOf(value.NewObject(value.Field{Name: word, Value: id})), value.SetOf([]value.Value{id}))
+		storedAlike(t, value.ObjectOf(value.NewObject(value.Field{Name: word, Value: v})))
 		text := string(dump.AppendLiteral([]byte("RETURN "), v))
 		res, err := e.RootSession().Execute(t.Context(), text, nil)
 		if err != nil {

@@ -71,7 +71,7 @@ func (v Value) AppendText(dst []byte) []byte {
 		}
 		return append(dst, '}')
 	case KindObject:
-		return appendObject(dst, v.Object())
+		return v.Object().AppendWith(dst, appendText)
 	case KindGeometry:
 		return v.Geometry().appendText(dst)
 	case KindBytes:
@@ -91,6 +91,8 @@ func (v Value) AppendText(dst []byte) []byte {
 	}
 }
 
+func appendText(dst []byte, v Value) []byte { return v.AppendText(dst) }
+
 func appendElems(dst []byte, elems []Value) []byte {
 	for i, e := range elems {
 		if i > 0 {
@@ -102,18 +104,6 @@ func appendElems(dst []byte, elems []Value) []byte {
 }
 
 // An empty object has two blanks, as the reference prints it.
-func appendObject(dst []byte, o *Object) []byte {
-	dst = append(dst, "{ "...)
-	for i, f := range o.Fields() {
-		if i > 0 {
-			dst = append(dst, ", "...)
-		}
-		dst = append(AppendKey(dst, f.Name), ": "...)
-		dst = f.Value.AppendText(dst)
-	}
-	return append(dst, " }"...)
-}
-
 func appendFloat(dst []byte, f float64) []byte {
 	switch {
 	case math.IsNaN(f):
