@@ -88,6 +88,24 @@ func Fill(c Cursor, dst []Pair) (n int) {
 	return n
 }
 
+// Skipper is a Cursor that passes by many keys cheaper than one by one.
+type Skipper interface {
+	// Skip moves on by n keys, fewer at the end or where Err says why, and reports how many. Their values are not
+	// looked at. Key gives the last of n then; what Value gives is open.
+	Skip(n int) int
+}
+
+// Skip is Skipper.Skip for any cursor.
+func Skip(c Cursor, n int) (passed int) {
+	if s, ok := c.(Skipper); ok {
+		return s.Skip(n)
+	}
+	for passed < n && c.Next() {
+		passed++
+	}
+	return passed
+}
+
 // Dated is a Store that several processes may have open, with a clock that they share.
 type Dated interface {
 	// Time gives the time of that clock at which a version was the newest.

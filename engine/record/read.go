@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -433,11 +434,5 @@ func (g *Gate) countKeys(ctx context.Context, tb *catalog.Table, r *value.Range)
 	start, end := key.RecordRange(tb.Scope.NS, tb.Scope.DB, tb.ID, r)
 	cur := g.Tx.Scan(kv.Range{Start: start, End: end}, txn.ScanOptions{KeysOnly: true})
 	defer cur.Close()
-	var n int64
-	for cur.Next() {
-		if n++; n&255 == 0 && ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-	}
-	return n, cur.Err()
+	return skipKeys(ctx, cur, math.MaxInt64)
 }

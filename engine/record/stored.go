@@ -86,16 +86,24 @@ func (c *Cursor) Plain() bool { return c.past == nil && c.g.plainRead(c.tb) }
 // Skip moves over the next n records, fewer at the end or where Err says why, and reports how many. It does not look
 // into them. It is for Plain cursors only.
 func (c *Cursor) Skip(ctx context.Context, n int64) (skipped int64) {
-	c.makePairs(int(min(n, batchPairs)))
-	for skipped < n && c.err == nil {
-		pairs := c.pairs[:min(n-skipped, int64(len(c.pairs)))]
-		got := c.cur.Fill(pairs)
-		if skipped += int64(got); got < len(pairs) {
-			break
-		}
-		c.err = ctx.Err()
+	if c.err == nil {
+		skipped, c.err = skipKeys(ctx, c.cur, n)
 	}
 	return skipped
+}
+
+// skipKeys moves a cursor on by n keys, fewer at the end, and reports how many.
+func skipKeys(ctx context.Context, cur *txn.Cursor, n int64) (skipped int64, err error) {
+	const atOnce = 1 << 12
+	for skipped < n && err == nil {
+		some := int(min(n-skipped, atOnce))
+		got := cur.Skip(some)
+		if skipped += int64(got); got < some {
+			return skipped, cur.Err()
+		}
+		err = ctx.Err()
+	}
+	return skipped, err
 }
 
 // makePairs makes room for reading n records at once.

@@ -170,6 +170,26 @@ func (c *Cursor) Fill(dst []kv.Pair) (n int) {
 	return n
 }
 
+// Skip moves on by n keys, fewer at the end or where Err says why, and reports how many. They count as read. Key gives
+// the last of n then; what Value gives is open.
+func (c *Cursor) Skip(n int) (passed int) {
+	if !c.plain || c.left >= 0 || c.ended || c.err != nil || c.tx.done {
+		for passed < n && c.Next() {
+			passed++
+		}
+		return passed
+	}
+	passed = kv.Skip(c.base, n)
+	c.tx.work.KeysRead += uint64(passed)
+	switch {
+	case passed < n:
+		c.endBase()
+	case n > 0:
+		c.key, c.val = c.base.Key(), nil
+	}
+	return passed
+}
+
 // Peek gives some of the pairs of the snapshot that follow, up to n, as far as they are at hand without a request to a
 // store elsewhere; none where the store is here. They do not count as read, and the transaction's own writes are not
 // among them: this tells only what it is good to Prefetch.

@@ -276,6 +276,38 @@ func TestPartialScanReadsOnlyWhatItPassed(t *testing.T) {
 	}
 }
 
+// TestSkippedKeysAreRead: a scan has read what it skips, and nothing beyond.
+func TestSkippedKeysAreRead(t *testing.T) {
+	for _, tc := range []struct {
+		skip, want  int
+		own, change string
+		conflict    bool
+	}{
+		{skip: 2, want: 2, change: "b=9", conflict: true},
+		{skip: 2, want: 2, change: "aa=9", conflict: true},
+		{skip: 2, want: 2, change: "bb=9", conflict: false},
+		{skip: 2, want: 2, own: "aa=own", change: "b=9", conflict: false},
+		{skip: 0, want: 0, change: "a=9", conflict: false},
+		{skip: 4, want: 4, change: "z=9", conflict: false},
+		{skip: 9, want: 4, change: "z=9", conflict: true},
+	} {
+		st := mem.New()
+		commit(t, st, "a=1 b=1 c=1 d=1")
+		tx := begin(t, st, true)
+		do(t, tx, tc.own+" zz=own")
+		c := tx.Scan(kv.Range{End: []byte("zz")}, txn.ScanOptions{})
+		if n := c.Skip(tc.skip); n != tc.want || c.Err() != nil {
+			t.Errorf("%+v: skips %d, %v", tc, n, c.Err())
+		}
+		c.Close()
+		commit(t, st, tc.change)
+		err := tx.Commit(ctx)
+		if conflict := errors.Is(err, errs.Conflict()); conflict != tc.conflict || err != nil && !conflict {
+			t.Errorf("%+v: got %v", tc, err)
+		}
+	}
+}
+
 func TestScanThatIsNotReadNorClosed(t *testing.T) {
 	st := mem.New()
 	commit(t, st, "a=1")

@@ -160,10 +160,11 @@ func readAll(path string, rows []row, seed uint64) (err error) {
 		return err
 	}
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	scans := []scanned{{0, len(rows), false, 1}, {0, len(rows), true, 1}, {0, len(rows), false, 64}}
+	scans := []scanned{{0, len(rows), false, 1, 0}, {0, len(rows), true, 1, 0}, {0, len(rows), false, 64, 0}}
 	for range 30 {
 		from := rnd.IntN(len(rows))
-		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(40)), rnd.IntN(2) == 0, 1 + 8*rnd.IntN(2)})
+		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(40)), rnd.IntN(2) == 0, 1 + 8*rnd.IntN(2), 0},
+			scanned{from, min(len(rows), from+rnd.IntN(400)), false, 1 + 8*rnd.IntN(2), rnd.IntN(400)})
 	}
 	for _, s := range scans {
 		if err := note(s.compare(sn, rows)); err != nil {
@@ -193,6 +194,7 @@ type scanned struct {
 	from, to int
 	reverse  bool
 	batch    int // rows that are read together
+	skip     int // of the first rows
 }
 
 func (s scanned) compare(sn kv.Snapshot, rows []row) error {
@@ -207,6 +209,11 @@ func (s scanned) compare(sn kv.Snapshot, rows []row) error {
 	c := sn.Scan(r, kv.ScanOptions{Reverse: s.reverse})
 	defer c.Close()
 	n, pairs := 0, make([]kv.Pair, s.batch)
+	if s.skip > 0 {
+		if n = kv.Skip(c, s.skip); n != min(s.skip, len(want)) && c.Err() == nil {
+			return fmt.Errorf("%+v: %d rows are skipped", s, n)
+		}
+	}
 	next := func() int {
 		if s.batch > 1 {
 			return kv.Fill(c, pairs)

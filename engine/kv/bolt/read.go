@@ -385,6 +385,27 @@ func (c *boltCursor) run(dst []kv.Pair, end []byte) (n int, k, v []byte, err err
 	return n, leaf.key(leaf.at), leaf.value(leaf.at), nil
 }
 
+// skip moves on by most elements, as far as the last one of the leaf, and not where end is in it. It gives the one that
+// it has passed last, and k and v, the one that it is at then.
+func (c *boltCursor) skip(most int, end []byte) (last []byte, n int, k, v []byte, err error) {
+	defer asCorrupt(&err, debug.SetPanicOnFault(true))
+	leaf := &c.stack[len(c.stack)-1]
+	if n = min(most, leaf.n-1-leaf.at); n == 0 || end != nil && bytes.Compare(leaf.key(leaf.n-1), end) >= 0 {
+		return nil, 0, nil, nil, nil
+	}
+	leaf.at += n
+	return leaf.key(leaf.at - 1), n, leaf.key(leaf.at), leaf.value(leaf.at), nil
+}
+
+// proveLeaf is pages.prove for the leaf that the cursor is in.
+func (c *boltCursor) proveLeaf() (err error) {
+	defer asCorrupt(&err, debug.SetPanicOnFault(true))
+	if len(c.stack) > 0 {
+		c.pages.prove(&c.stack[len(c.stack)-1].sheet)
+	}
+	return nil
+}
+
 // get gives the value of key.
 func (c *boltCursor) get(key []byte) (v []byte, ok bool, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))

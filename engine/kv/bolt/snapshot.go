@@ -162,6 +162,52 @@ func (c *cursor) Fill(dst []kv.Pair) (n int) {
 	return n
 }
 
+// Skip implements kv.Skipper. Where only the file has keys, a leaf is passed by without a look at its elements, and
+// neither fetched nor proven.
+func (c *cursor) Skip(n int) (passed int) {
+	if c.left >= 0 {
+		n = min(n, c.left)
+	}
+	values := c.base.values
+	c.base.values = false
+	for passed < n && c.err == nil {
+		step := 0
+		if len(c.over) == 0 && !c.reverse {
+			step = c.skipBase(n - passed)
+		} else if c.Next() {
+			passed++
+			continue
+		}
+		if step == 0 {
+			break
+		}
+		if passed += step; c.left > 0 {
+			c.left -= step
+		}
+	}
+	if c.base.values = values; values && c.bk != nil && c.err == nil {
+		c.err = c.base.proveLeaf()
+	}
+	return passed
+}
+
+// skipBase passes by most keys of the file, as far as to the end of the leaf; none at the end of the range.
+func (c *cursor) skipBase(most int) (n int) {
+	if c.bk == nil {
+		return 0
+	}
+	last, n, k, v, err := c.base.skip(most, c.rng.End)
+	if n > 0 || err != nil {
+		c.key, c.val, c.bk, c.bv, c.err = last, nil, k, v, err
+		return n
+	}
+	c.key, c.val = c.bk, nil
+	if c.setBase(c.base.move(false)); c.err != nil {
+		return 0
+	}
+	return 1
+}
+
 // mostFetched is how many bytes of a value in an overlay are fetched ahead: values that were written at different times
 // lie all over the memory, and a reader of many would wait for each.
 const mostFetched = 256

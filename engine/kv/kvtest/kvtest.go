@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/nacredb/nacre/engine/kv"
@@ -119,6 +120,8 @@ func Dump(t testing.TB, sn kv.Snapshot, r kv.Range, opt kv.ScanOptions) string {
 	want(t, "the same range after a move", drain(t, c, opt), out)
 	c.Move(r)
 	want(t, "the same range in batches", inBatches(t, c, opt), out)
+	c.Move(r)
+	want(t, "the same range with parts skipped", skipping(t, c, opt, strings.Fields(out)), out)
 	c.Close()
 	return out
 }
@@ -152,6 +155,35 @@ func inBatches(t testing.TB, c kv.Cursor, opt kv.ScanOptions) string {
 		t.Fatalf("scan: %v", err)
 	}
 	return out.String()
+}
+
+// skipping is drain where parts are skipped, of which whole tells the pairs.
+func skipping(t testing.TB, c kv.Cursor, opt kv.ScanOptions, whole []string) string {
+	t.Helper()
+	var out []string
+	for size := 0; ; size = (size + 1) % 7 {
+		most := size * size
+		n := kv.Skip(c, most)
+		if n > len(whole)-len(out) {
+			t.Fatalf("skips %d keys of %d", n, len(whole)-len(out))
+		}
+		out = append(out, whole[len(out):][:n]...)
+		if last := len(out) - 1; n > 0 && n == most && string(c.Key()) != strings.Split(out[last], "=")[0] {
+			t.Fatalf("after a skip at %s, want %s", c.Key(), out[last])
+		}
+		if n < most || !c.Next() {
+			break
+		}
+		pair := string(c.Key())
+		if !opt.KeysOnly {
+			pair += "=" + string(c.Value())
+		}
+		out = append(out, pair)
+	}
+	if err := c.Err(); err != nil {
+		t.Fatalf("scan: %v", err)
+	}
+	return strings.Join(out, " ")
 }
 
 // drain returns the rest of a cursor.
