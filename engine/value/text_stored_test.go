@@ -24,8 +24,10 @@ func TestTextOfStoredBytes(t *testing.T) {
 		if got, want := value.ObjectOf(record).Text(), value.ObjectOf(plain).Text(); got != want {
 			t.Fatalf("from stored bytes %s, want %s", got, want)
 		}
-		name, v := rapid.SampledFrom([]string{"a", "b", "m", "z", "a b"}).Draw(t, "name"), valuetest.Value(1).Draw(t, "v")
-		if got, want := value.ObjectOf(record.With(name, v)).Text(), value.ObjectOf(plain.With(name, v)).Text(); got != want {
+		name := rapid.SampledFrom([]string{"a", "b", "m", "z", "a b"}).Draw(t, "name")
+		v := valuetest.Value(1).Draw(t, "v")
+		got, want := value.ObjectOf(record.With(name, v)).Text(), value.ObjectOf(plain.With(name, v)).Text()
+		if got != want {
 			t.Fatalf("changed in stored bytes %s, want %s", got, want)
 		}
 	})

@@ -141,7 +141,7 @@ func (c *crasher) plan() (environ []string, after time.Duration) {
 	name := places[c.rnd.IntN(len(places))]
 	n := 1 + c.rnd.IntN(100)
 	switch name {
-	case failpoint.Checkpoint, failpoint.Release, failpoint.Recycle:
+	case failpoint.Checkpoint, failpoint.Meta, failpoint.Release, failpoint.Recycle:
 		n = 1 + c.rnd.IntN(3)
 	}
 	return append(environ, fmt.Sprintf("NACRE_FAILPOINT=%s:%d", name, n)), c.longest

@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/kvtest"
-	"go.etcd.io/bbolt"
 )
 
 func BenchmarkStore(b *testing.B) {

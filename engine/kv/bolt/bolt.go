@@ -1,15 +1,15 @@
 // Package bolt is the durable store: a copy-on-write overlay in memory for what was committed
-// lately, a write-ahead log that makes it durable, and a bbolt file that takes it over in large
+// lately, a write-ahead log that makes it durable, and a file in the format of bbolt that takes it over in large
 // sorted checkpoints.
 //
 // # How it goes
 //
 //	commit      → encode → committer, which its callers take turns at: validate and apply to the overlay;
 //	              append one group to the log, one sync, publish the overlay, wake the other callers
-//	snapshot    → the published state {active overlay, frozen overlay, bbolt read transaction}:
+//	snapshot    → the published state {active overlay, frozen overlay, reader of data.db}:
 //	              a key is looked up in this order, a scan merges the three
 //	checkpoint  → at CheckpointKeys or CheckpointBytes the active overlay is frozen and a new one
-//	              begun; the frozen one goes to bbolt in key order, in parts, and after each part a state is
+//	              begun; the frozen one goes to data.db in key order, in parts, and after each part a state is
 //	              published that reads it from there; then one without the frozen overlay, whose log
 //	              segments are used again
 //
@@ -37,12 +37,12 @@
 // # Layout
 //
 //	path/            a directory, mode 0700
-//	  data.db        bbolt; its lock keeps a second process out
+//	  data.db        in bbolt's format, opened and locked by bbolt, written by the pager
 //	    bucket "nacre":  "format" u32 BE = 2 · "id" 16 bytes · "applied" u64 BE
 //	    bucket "data":   key → value, then CRC-32C (LE) of key and value
 //	  wal-NNNN.log   see package wal
 //
-// "applied" is the version up to which bbolt has everything; the log has the rest. A format
+// "applied" is the version up to which data.db has everything; the log has the rest. A format
 // number greater than ours is refused, never rewritten.
 package bolt
 
@@ -55,11 +55,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/failpoint"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
-	"go.etcd.io/bbolt"
 )
 
 // Options describes a store. Only Path is needed.
@@ -81,13 +82,14 @@ type Store struct {
 	opt     Options
 	id      [16]byte
 	db      *bbolt.DB
+	pager   *pager
 	mapSize int  // data.db never outgrows it
 	doubt   bool // a meta page of data.db was damaged when it was opened
 	log     *wal.Log
 	epochs  overlay.Epochs[state]
 	window  overlay.Window
 	failed  atomic.Pointer[error] // why the store is read-only
-	bases   atomic.Int64          // open bbolt read transactions
+	bases   atomic.Int64          // open readers of data.db
 	count   counters
 	commits *committer
 	turns   chan struct{} // holds one token while the commit turn is free
@@ -235,7 +237,6 @@ func (s *Store) Exclusive(ctx context.Context) (*kv.Turn, error) {
 // Stats implements kv.Store. Keys is not known here.
 func (s *Store) Stats() kv.Stats {
 	u := s.epochs.Usage()
-	pages := s.db.Stats()
 	return kv.Stats{
 		Kind:       "bolt",
 		Version:    kv.Version(s.count.version.Load()),
@@ -249,7 +250,7 @@ func (s *Store) Stats() kv.Stats {
 		ReadOnly:   s.failed.Load() != nil,
 		Begun:      u.All, Lag: u.Lag, Oldest: u.Since,
 		Groups: s.count.groups.Load(), SyncTime: s.log.SyncTime(),
-		FreePages: int64(pages.FreePageN), PinnedPages: int64(pages.PendingPageN),
+		FreePages: s.pager.freePages.Load(), PinnedPages: s.pager.pinnedPages.Load(),
 	}
 }
 

@@ -10,10 +10,11 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/nacredb/nacre/engine/kv"
-	"github.com/nacredb/nacre/engine/kv/wal"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/wal"
 )
 
 // builtFill is how full the pages of a built store are: nearly, because nothing falls in between

@@ -1,22 +1,18 @@
 package bolt
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"strings"
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/failpoint"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
-	"go.etcd.io/bbolt"
-	bolterrors "go.etcd.io/bbolt/errors"
 )
 
-// A checkpoint is written in bbolt transactions of a part of its size each: bbolt holds every page
-// that a transaction touches in memory. The order does not matter to recovery: until the last of
+// A checkpoint is written in transactions of a part of its size each: the pages that one has replaced are free for the
+// next. The order does not matter to recovery: until the last of
 // them says so, the log has all of it too, and replaying it twice is the same as once.
 const chunks = 16
 
@@ -27,15 +23,6 @@ func (s *Store) chunkKeys() int {
 	return max(min(leastChunk, s.opt.CheckpointKeys), s.opt.CheckpointKeys/chunks)
 }
 func (s *Store) chunkBytes() int64 { return max(1, s.opt.CheckpointBytes/chunks) }
-
-// Fill percents of pages that are split.
-const (
-	// Higher than bbolt's half, because sorted runs follow each other; not full, because later runs fall in between.
-	mixedFill = 0.75
-	// Of a run that goes on where keys ended, as those of numbered or dated records do: the next one will go on after
-	// it. Such tables take a sixth less room.
-	appendFill = 0.95
-)
 
 // checkpointResult is the result of a checkpoint.
 type checkpointResult struct {
@@ -124,35 +111,49 @@ func (c *committer) freeze() {
 	c.publish()
 }
 
-// checkpoint writes t, the state at version, to bbolt; size is what it takes in the log. step is given a read
-// transaction after each part but the last.
+// checkpoint writes t, the state at version, to data.db; size is what it takes in the log. step is given a reader
+// after each part but the last.
 func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step func(*base)) (res checkpointResult) {
 	defer asCorrupt(&res.err, debug.SetPanicOnFault(true))
-	s.db.AllocSize = growStep(s.count.fileBytes.Load())
+	view, err := s.pager.view()
+	if err != nil {
+		return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
+	}
 	var cur overlay.Cursor
-	for more := cur.First(&t, nil); ; {
-		err := s.db.Update(func(tx *bbolt.Tx) error {
-			if err := s.roomFor(tx, t.Len(), size); err != nil {
-				return err
-			}
-			var err error
-			more, err = s.putChunk(tx.Bucket(dataBucket()), &cur, more)
-			failpoint.Hit(failpoint.Checkpoint)
-			if err != nil || more {
-				return err
-			}
-			return putApplied(tx.Bucket(metaBucket()), version)
-		})
-		if err != nil {
+	in := changes{cur: &cur, more: cur.First(&t, nil)}
+	for {
+		if err := s.checkpointPart(view, &in, version, t.Len(), size); err != nil {
 			return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 		}
 		s.trimResident()
 		b, err := s.openBase()
-		if err != nil || !more {
+		if err != nil || !in.more {
 			return checkpointResult{version: version, base: b, err: err}
 		}
 		step(b)
+		view = b.pages
 	}
+}
+
+// checkpointPart writes a part of a checkpoint of n keys and size bytes: the next of its changes. The last one tells
+// the version.
+func (s *Store) checkpointPart(view *pages, in *changes, version kv.Version, n int, size int64) error {
+	if err := s.roomFor(int64(len(view.data)), n, size); err != nil {
+		return err
+	}
+	in.keys, in.size = s.chunkKeys(), s.chunkBytes()
+	return s.pager.update(int64(growStep(int64(len(view.data)))), func(w *pageWriter) (uint64, error) {
+		data, err := rewrite(view, w, in)
+		failpoint.Hit(failpoint.Checkpoint)
+		if err != nil {
+			return 0, err
+		}
+		var applied *kv.Version
+		if !in.more {
+			applied = &version
+		}
+		return rewriteRoot(view, w, data, applied)
+	})
 }
 
 // growStep is the extra length by which data.db is extended beyond the need of a part of a checkpoint: each time is a
@@ -162,95 +163,14 @@ func growStep(size int64) int {
 	return int(min(max(size/16, least), greatest))
 }
 
-// roomFor refuses a chunk of a checkpoint of n keys and size bytes that might not fit into the mapping of the
-// file. bbolt would map it anew, and wait for all readers to end; there always is one.
-func (s *Store) roomFor(tx *bbolt.Tx, n int, size int64) error {
+// roomFor refuses a part of a checkpoint of n keys and size bytes that might not fit into the mapping of a file that
+// has used bytes. It cannot be mapped anew: there always is a reader.
+func (s *Store) roomFor(used int64, n int, size int64) error {
 	pages := int64(min(n, s.chunkKeys())) * 5 / 4 * int64(s.db.Info().PageSize)
-	if tx.Size()+pages+2*size > int64(s.mapSize) {
+	if used+pages+2*size > int64(s.mapSize) {
 		return fmt.Errorf("%s is near its greatest size of %d bytes: %w", dataFile, s.mapSize, kv.ErrNoSpace)
 	}
 	return nil
-}
-
-// putChunk writes entries from cur on, and reports whether there are more.
-func (s *Store) putChunk(data *bbolt.Bucket, cur *overlay.Cursor, more bool) (bool, error) {
-	if !more {
-		return false, nil
-	}
-	first, last := cur.Key(), cur.Key()
-	prev, next := around(data, first)
-	size, gone := int64(0), remover{cur: data.Cursor()}
-	for n := 0; more && n < s.chunkKeys() && size < s.chunkBytes(); n++ {
-		var err error
-		last = cur.Key()
-		switch v := cur.Value(); {
-		case v == nil:
-			err = gone.delete(last)
-		default:
-			size += int64(len(v))
-			err = data.Put(last, v)
-		}
-		if err != nil {
-			return false, err
-		}
-		more = cur.Next()
-	}
-	data.FillPercent = fillOf(prev, next, first, last) // it is looked at by the commit
-	return more, nil
-}
-
-// remover deletes keys from a bucket, in ascending order. Many of those that a checkpoint is to delete are not there:
-// those of records that came and went since the last one. What comes and goes together is often one run of keys, as of
-// an index that is built anew: one search answers for all of them. The checkpoint changes keys in ascending order, so a
-// gap ahead of it stays one.
-type remover struct {
-	cur   *bbolt.Cursor // one for all: each has room of its own for its way down
-	known bool          // the bucket has no key from the one that was looked for up to end
-	last  bool          // nor any behind that
-	end   []byte
-}
-
-// delete deletes a key, which may be absent.
-func (r *remover) delete(key []byte) error {
-	if r.known && (r.last || bytes.Compare(key, r.end) < 0) {
-		return nil
-	}
-	end, _ := r.cur.Seek(key)
-	if r.known = !bytes.Equal(end, key); !r.known {
-		return r.cur.Delete()
-	}
-	r.last, r.end = end == nil, append(r.end[:0], end...)
-	return nil
-}
-
-// around gives the keys of data before a key, and from it on; nil for none.
-func around(data *bbolt.Bucket, key []byte) (prev, next []byte) {
-	c := data.Cursor()
-	if next, _ = c.Seek(key); next != nil {
-		prev, _ = c.Prev()
-	} else {
-		prev, _ = c.Last()
-	}
-	return bytes.Clone(prev), bytes.Clone(next) // puts move what they lie in
-}
-
-// fillOf is the fill percent for a sorted run from first to last that is put between prev, next and what follows. It
-// goes on where keys ended when there are none in its midst, and the one before it is about as like its first as they
-// are among themselves: by a byte less, for 0x01ff and 0x0200 follow each other too.
-func fillOf(prev, next, first, last []byte) float64 {
-	if prev == nil || next != nil && bytes.Compare(next, last) <= 0 || common(prev, first) < common(first, last)-1 {
-		return mixedFill
-	}
-	return appendFill
-}
-
-// common is how many bytes two keys begin with in common.
-func common(a, b []byte) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 // rebase publishes the state on a base that has a part of the frozen overlay. The content is the same, for what is
@@ -262,7 +182,7 @@ func (c *committer) rebase(b *base) {
 	c.publish()
 }
 
-// finishCheckpoint publishes a state that reads the checkpoint from bbolt, and frees the log.
+// finishCheckpoint publishes a state that reads the checkpoint from data.db, and frees the log.
 func (c *committer) finishCheckpoint(res checkpointResult) {
 	c.running = false
 	if res.err != nil {
@@ -284,12 +204,8 @@ func (c *committer) finishCheckpoint(res checkpointResult) {
 	}
 }
 
-// isFull reports whether a checkpoint failed for want of space. bbolt tells the failure to grow
-// its file in text only.
-func isFull(err error) bool {
-	return wal.IsNoSpace(err) || errors.Is(err, kv.ErrNoSpace) || errors.Is(err, bolterrors.ErrMaxSizeReached) ||
-		strings.Contains(err.Error(), "file resize error")
-}
+// isFull reports whether a checkpoint failed for want of space.
+func isFull(err error) bool { return wal.IsNoSpace(err) || errors.Is(err, kv.ErrNoSpace) }
 
 // lastCheckpoint writes out everything, so that the next start has nothing to replay. If that
 // fails the log still has it.

@@ -14,10 +14,11 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nacredb/nacre/engine/kv"
-	"github.com/nacredb/nacre/engine/kv/wal"
 	"go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/wal"
 )
 
 const dataFile = "data.db"
@@ -58,10 +59,13 @@ func (s *Store) openData() (applied kv.Version, err error) {
 	if s.doubt, err = checkFile(file); err != nil {
 		return 0, err
 	}
-	if s.db, s.mapSize, err = openBolt(file, s.opt.MapSize); err != nil {
+	var opened *os.File
+	if s.db, opened, s.mapSize, err = openBolt(file, s.opt.MapSize); err != nil {
 		return 0, err
 	}
-	applied, err = s.readMeta()
+	if applied, err = s.readMeta(); err == nil {
+		s.pager, err = newPager(s.db, opened)
+	}
 	if err != nil {
 		return 0, errors.Join(err, s.db.Close())
 	}
@@ -79,7 +83,7 @@ func (s *Store) createData() error {
 		return err
 	}
 	var err error
-	if s.db, _, err = openBolt(fresh, s.opt.MapSize); err != nil {
+	if s.db, _, _, err = openBolt(fresh, s.opt.MapSize); err != nil {
 		return err
 	}
 	if err := errors.Join(s.initMeta(), s.db.Close()); err != nil {
@@ -148,8 +152,8 @@ func claimDirectory(path string) error {
 }
 
 // openBolt opens the file with a mapping that is large enough to never be replaced: replacing it
-// would have to wait for every snapshot. It gives the size of the mapping.
-func openBolt(path string, mapSize int) (*bbolt.DB, int, error) {
+// would have to wait for every snapshot. It gives the file and the size of the mapping.
+func openBolt(path string, mapSize int) (db *bbolt.DB, opened *os.File, size int, err error) {
 	sizes := []int{mapSize}
 	if mapSize == 0 {
 		sizes = defaultMapSizes()
@@ -157,16 +161,20 @@ func openBolt(path string, mapSize int) (*bbolt.DB, int, error) {
 	for _, size := range sizes {
 		opt := &bbolt.Options{Timeout: time.Millisecond, FreelistType: bbolt.FreelistMapType,
 			InitialMmapSize: size, MaxSize: size}
+		opt.OpenFile = func(path string, flag int, mode os.FileMode) (f *os.File, err error) {
+			opened, err = os.OpenFile(path, flag, mode)
+			return opened, err
+		}
 		db, err := bbolt.Open(path, 0o600, opt)
 		if err == nil {
 			db.AllocSize = growStep(0)
-			return db, size, nil
+			return db, opened, size, nil
 		}
 		if !errors.Is(err, syscall.ENOMEM) { // else try a smaller one
-			return nil, 0, refusedFile(err)
+			return nil, nil, 0, refusedFile(err)
 		}
 	}
-	return nil, 0, fmt.Errorf("map %s: %w", dataFile, syscall.ENOMEM)
+	return nil, nil, 0, fmt.Errorf("map %s: %w", dataFile, syscall.ENOMEM)
 }
 
 // refusedFile is the error of a file that bbolt did not open.

@@ -9,71 +9,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/overlay"
-	"go.etcd.io/bbolt"
 )
-
-// TestRemoverDeletesWhatIsThere changes a bucket in key order, as a checkpoint does, beside a map.
-func TestRemoverDeletesWhatIsThere(t *testing.T) {
-	db, err := bbolt.Open(filepath.Join(t.TempDir(), "x.db"), 0o600, &bbolt.Options{NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	rnd := rand.New(rand.NewPCG(1, 1))
-	key := func(i int) []byte { return fmt.Appendf(nil, "%05d", i) }
-	const keys = 5000
-	found, absent := 0, 0
-	truth := map[string]string{}
-	for round := range 30 {
-		err := db.Update(func(tx *bbolt.Tx) error {
-			data, err := tx.CreateBucketIfNotExists([]byte("d"))
-			if err != nil {
-				return err
-			}
-			gone := remover{cur: data.Cursor()}
-			for at, run := 0, 0; at < keys; at += run {
-				run = 1 + rnd.IntN(1+rnd.IntN(200))
-				what := rnd.IntN(3)
-				for i := at; i < min(at+run, keys) && err == nil; i++ {
-					k := key(i)
-					switch what {
-					case 0:
-						err = data.Put(k, key(round))
-						truth[string(k)] = string(key(round))
-					case 1:
-						if _, there := truth[string(k)]; there {
-							found++
-						} else {
-							absent++
-						}
-						err = gone.delete(k)
-						delete(truth, string(k))
-					}
-				}
-			}
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = db.View(func(tx *bbolt.Tx) error {
-			data := tx.Bucket([]byte("d"))
-			for i := range keys {
-				want, there := truth[string(key(i))]
-				if v := data.Get(key(i)); (v != nil) != there || string(v) != want {
-					t.Fatalf("round %d: key %d is %q, want %q", round, i, v, want)
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	if found < 1000 || absent < 1000 {
-		t.Errorf("%d keys were there and %d were not: too few to tell", found, absent)
-	}
-}
 
 // TestCheckpointsDeleteWhatIsThere compares a store with a map, over checkpoints of runs of keys that come and go.
 func TestCheckpointsDeleteWhatIsThere(t *testing.T) {
@@ -129,27 +65,22 @@ func TestCheckpointsDeleteWhatIsThere(t *testing.T) {
 // which follow each other or do not. The figures are for 10,000 keys.
 func BenchmarkDeletions(b *testing.B) {
 	const keys = 10_000
-	db, err := bbolt.Open(filepath.Join(b.TempDir(), "x.db"), 0o600, &bbolt.Options{NoSync: true})
+	st, err := Open(Options{Path: filepath.Join(b.TempDir(), "x.db"), Sync: kv.SyncNever})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer db.Close()
 	key := func(run, i, end int) []byte {
 		return fmt.Appendf(nil, "namespace database table %06d %06d %d", run, i, end)
 	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		data, err := tx.CreateBucket([]byte("d"))
-		for run := 0; run < keys && err == nil; run++ {
-			for i := 0; i < 10 && err == nil; i++ {
-				err = data.Put(key(run, i, 0), make([]byte, 30))
-			}
+	var all overlay.Tree
+	for run := range keys {
+		for i := range 10 {
+			all.Set(key(run, i, 0), make([]byte, 30))
 		}
-		return err
-	})
-	if err != nil {
-		b.Fatal(err)
 	}
-	s := &Store{opt: Options{CheckpointKeys: keys * chunks, CheckpointBytes: 1 << 40}}
+	if res := st.checkpoint(all, 1, 0, func(*base) {}); res.err != nil {
+		b.Fatal(res.err)
+	}
 	for _, q := range []struct {
 		name string
 		key  func(int) []byte
@@ -166,15 +97,14 @@ func BenchmarkDeletions(b *testing.B) {
 		b.Run(q.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				tx, err := db.Begin(true)
+				view, err := st.pager.view()
 				if err != nil {
 					b.Fatal(err)
 				}
 				var cur overlay.Cursor
-				if _, err := s.putChunk(tx.Bucket([]byte("d")), &cur, cur.First(&t, nil)); err != nil {
-					b.Fatal(err)
-				}
-				if err := tx.Rollback(); err != nil {
+				in := changes{cur: &cur, more: cur.First(&t, nil), keys: keys, size: 1 << 30}
+				w := &pageWriter{p: st.pager, end: st.pager.meta.pages, free: nil}
+				if _, err := rewrite(view, w, &in); err != nil {
 					b.Fatal(err)
 				}
 			}

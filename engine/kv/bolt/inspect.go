@@ -9,10 +9,11 @@ import (
 	"os"
 	"path/filepath"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
-	"go.etcd.io/bbolt"
 )
 
 // Inspection is a store that is looked at and never changed: data.db by a reader that trusts no

@@ -14,10 +14,11 @@ import (
 	"strings"
 	"testing"
 
+	"go.etcd.io/bbolt"
+
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/bolt"
 	"github.com/nacredb/nacre/engine/kv/kvtest"
-	"go.etcd.io/bbolt"
 )
 
 // inspect opens what is at path for looking at and closes it with the test.

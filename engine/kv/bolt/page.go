@@ -35,6 +35,8 @@ const (
 	metaEnd     = 80
 	noFreeList  = ^uint64(0)
 
+	bucketFlag = 1
+
 	maxPageDepth = 40
 	cachedPages  = 2048
 )

@@ -7,28 +7,27 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/wal"
-	"go.etcd.io/bbolt"
 )
 
-// pages is data.db as one read transaction sees it, in the memory that bbolt has mapped. bbolt trusts what it reads
+// pages is data.db as one reader sees it, in the memory that bbolt has mapped. bbolt trusts what it reads
 // there: one flipped bit can make it leave out rows, or end the process. Pages have no checksum, but more in them is
 // said twice than not: where each element lies follows from the ones before it, keys ascend, and those of a page have
 // to be between two keys of the page above, and all leaves are at one depth. All of that is looked at on the way, so
 // that a damaged page is kv.ErrCorrupt, and so is one that the free list has, which may be an older state of the right
 // one; only a value, and the key that it belongs to, need their checksum besides.
 type pages struct {
-	data  []byte // the file as far as it is in use
-	size  uint64 // of a page
-	count uint64
-	seen  []atomic.Uint64 // a bit for each page whose layout was found sound; the transaction's pages do not change
-	sound []atomic.Uint64 // a bit for each leaf all of whose values were found to have their checksums
-	free  []uint64        // a bit for each page that the tree cannot hold
-	root  sheet           // of the data bucket
-	depth int             // of all leaves below it, 1 where it is one
+	data    []byte // the file as far as it is in use
+	size    uint64 // of a page
+	count   uint64
+	seen    []atomic.Uint64 // a bit for each page whose layout was found sound; the transaction's pages do not change
+	sound   []atomic.Uint64 // a bit for each leaf all of whose values were found to have their checksums
+	free    []uint64        // a bit for each page that the tree cannot hold
+	root    sheet           // of the data bucket
+	buckets uint64          // the leaf of the buckets
+	depth   int             // of all leaves below it, 1 where it is one
 }
 
 // sheet is a branch or leaf page whose layout is sound.
@@ -41,33 +40,27 @@ type sheet struct {
 	sound  bool // the checksums of all values were looked at
 }
 
-// mapPages finds the data bucket in what tx sees.
-func mapPages(db *bbolt.DB, tx *bbolt.Tx) (p *pages, err error) {
+// mapPages finds the data bucket in a mapped file with a meta page.
+func mapPages(data []byte, m fileMeta) (p *pages, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
-	info := db.Info()
-	at := *(*unsafe.Pointer)(unsafe.Pointer(&info.Data))
-	p = &pages{data: unsafe.Slice((*byte)(at), tx.Size()), size: uint64(info.PageSize)}
-	p.count = uint64(len(p.data)) / p.size
+	p = &pages{data: data, size: uint64(m.pageSize), count: m.pages, buckets: m.root}
 	words := p.count/64 + 1
 	p.seen, p.sound, p.free = make([]atomic.Uint64, words), make([]atomic.Uint64, words), make([]uint64, words)
-	for slot := range uint64(2) {
-		m, ok := parseMeta(p.data[slot*p.size:])
-		if !ok || m.txid != uint64(tx.ID()) {
-			continue
-		}
-		if err := p.readFree(m.freeList); err != nil {
-			return nil, err
-		}
-		buckets, err := p.sheet(m.root)
-		if err != nil {
-			return nil, err
-		}
-		if p.root, err = p.bucket(buckets, dataBucket()); err == nil {
-			err = p.measure()
-		}
-		return p, err
+	free, err := p.freeIDs(m.freeList)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("no meta page of %s is that of transaction %d: %w", dataFile, tx.ID(), kv.ErrCorrupt)
+	for _, id := range free {
+		p.free[id/64] |= 1 << (id % 64)
+	}
+	buckets, err := p.sheet(m.root)
+	if err != nil {
+		return nil, err
+	}
+	if p.root, err = p.bucket(buckets, dataBucket()); err != nil {
+		return nil, err
+	}
+	return p, p.measure()
 }
 
 // measure finds the depth of the tree, on its left side and on its right: no page between may make another one of it.
@@ -98,30 +91,26 @@ func (p *pages) depthAt(choose func(*sheet) int) (int, error) {
 	return 0, damagedPage(at.id, "is in no proper tree")
 }
 
-// readFree reads the free list, which checkHead has found sound or bbolt has written since.
-func (p *pages) readFree(id uint64) error {
+// freeIDs reads the free list, which checkHead has found sound or the pager has written since.
+func (p *pages) freeIDs(id uint64) ([]uint64, error) {
 	if id == noFreeList {
-		return nil
+		return nil, nil
 	}
 	buf, err := p.bytes(id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pg, err := parsePage(buf)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ids, err := pg.freeIDs()
-	if err != nil {
-		return err
-	}
 	for _, id := range ids {
 		if id >= p.count {
-			return damagedPage(id, "is outside of the %d pages", p.count)
+			return nil, damagedPage(id, "is outside of the %d pages", p.count)
 		}
-		p.free[id/64] |= 1 << (id % 64)
 	}
-	return nil
+	return ids, err
 }
 
 // bucket finds the root of a bucket. There are so few of them that their tree is one leaf.

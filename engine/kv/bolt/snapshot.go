@@ -55,7 +55,7 @@ func (s *snapshot) Release() {
 	}
 }
 
-// cursor implements kv.Cursor: it merges the overlays and bbolt. All three are ahead of what was
+// cursor implements kv.Cursor: it merges the overlays and data.db. All three are ahead of what was
 // given out.
 type cursor struct {
 	state    *state
@@ -103,7 +103,7 @@ func (c *cursor) add(i int, t *overlay.Tree) {
 	}
 }
 
-// setBase takes over where the bbolt cursor is, as long as that is in the range.
+// setBase takes over where the cursor of data.db is, as long as that is in the range.
 func (c *cursor) setBase(k, v []byte, err error) {
 	if err != nil && c.err == nil {
 		c.err = err
@@ -234,7 +234,7 @@ func (c *cursor) run(dst []kv.Pair) (n int) {
 	return n
 }
 
-// takeBase gives out the key that bbolt is at.
+// takeBase gives out the key that data.db is at.
 func (c *cursor) takeBase() bool {
 	if c.bk == nil {
 		return false
@@ -271,7 +271,7 @@ func (c *cursor) merge() bool {
 	return c.takeBase()
 }
 
-// nearest is the index of the overlay that comes next, or -1 for bbolt.
+// nearest is the index of the overlay that comes next, or -1 for data.db.
 func (c *cursor) nearest() int {
 	near, key := -1, c.bk
 	for i := len(c.over) - 1; i >= 0; i-- {

@@ -2,7 +2,6 @@ package bolt
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync/atomic"
@@ -10,39 +9,35 @@ import (
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
-	"go.etcd.io/bbolt"
 )
 
 // state is the content of a snapshot. The overlays hold sealed values; nil = deleted.
 type state struct {
 	active overlay.Layer // the newest
-	frozen overlay.Layer // on its way to bbolt
+	frozen overlay.Layer // on its way to data.db
 	base   *base
 }
 
-// base is one bbolt read transaction, shared by all states between two checkpoints: it keeps its pages as they are.
+// base is a reader of data.db, shared by all states between two parts of checkpoints: it keeps its pages as they are.
 type base struct {
-	tx    *bbolt.Tx
+	txid  uint64 // the transaction that it sees
 	pages *pages
 	refs  atomic.Int64 // states that hold it; only the committer adds
 }
 
-// openBase opens a read transaction on what bbolt has now.
+// openBase begins to read what data.db has now.
 func (s *Store) openBase() (*base, error) {
-	tx, err := s.db.Begin(false)
+	p, err := s.pager.view()
 	if err != nil {
 		return nil, err
 	}
-	p, err := mapPages(s.db, tx)
-	if err != nil {
-		return nil, errors.Join(err, tx.Rollback())
-	}
 	s.bases.Add(1)
-	s.count.fileBytes.Store(tx.Size())
-	if tx.Size() > residentBytes {
+	size := int64(len(p.data))
+	s.count.fileBytes.Store(size)
+	if size > residentBytes {
 		s.keeper.Do(func() { s.background.Go(s.keepResident) })
 	}
-	return &base{tx: tx, pages: p}, nil
+	return &base{txid: s.pager.begin(), pages: p}, nil
 }
 
 func (b *base) cursor() boltCursor { return boltCursor{pages: b.pages} }
@@ -53,11 +48,11 @@ func (s *Store) dropBase(b *base) error {
 	if b.refs.Add(-1) > 0 {
 		return nil
 	}
-	err := b.tx.Rollback()
+	s.pager.end(b.txid)
 	if s.bases.Add(-1) == 0 {
 		return s.db.Close()
 	}
-	return err
+	return nil
 }
 
 // asCorrupt is the one recover of this package: bbolt, and a mapping that cannot be read, have no other way to say that

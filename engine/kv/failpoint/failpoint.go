@@ -11,12 +11,13 @@ const (
 	Append      = "append"      // a group is written to the log, not yet synced
 	Publish     = "publish"     // it is synced, not yet visible
 	Acknowledge = "acknowledge" // it is visible, and not acknowledged yet
-	Checkpoint  = "checkpoint"  // a part of a checkpoint is in bbolt's hands, not yet committed
+	Checkpoint  = "checkpoint"  // a part of a checkpoint is made, not all of it written yet
+	Meta        = "meta"        // it is written and synced, and no meta page tells of it yet
 	Release     = "release"     // a checkpoint is done, its log not yet given up
 	Recycle     = "recycle"     // a log segment has its new header, not yet synced
 )
 
 // Places lists them all, in the order in which a commit comes to them.
 func Places() []string {
-	return []string{Append, Publish, Acknowledge, Checkpoint, Release, Recycle}
+	return []string{Append, Publish, Acknowledge, Checkpoint, Meta, Release, Recycle}
 }

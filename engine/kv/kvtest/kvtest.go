@@ -157,7 +157,7 @@ func inBatches(t testing.TB, c kv.Cursor, opt kv.ScanOptions) string {
 	return out.String()
 }
 
-// skipping is drain where parts are skipped, of which whole tells the pairs.
+// skipping is drain where parts are skipped; whole is all pairs.
 func skipping(t testing.TB, c kv.Cursor, opt kv.ScanOptions, whole []string) string {
 	t.Helper()
 	var out []string

@@ -1,0 +1,152 @@
+package bolt
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/wal"
+)
+
+// TestFilesAreThoseOfBbolt: what checkpoints write is a file that bbolt finds nothing wrong with: every page is in the
+// tree or in the free list, once, and keys are in order. It holds what a map holds, and so do snapshots that stay open
+// over some checkpoints.
+func TestFilesAreThoseOfBbolt(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkAgainstBbolt(t, rand.New(rand.NewPCG(seed, 7))) })
+	}
+}
+
+func checkAgainstBbolt(t *testing.T, rnd *rand.Rand) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	opt := Options{Path: path, CheckpointKeys: 20 + rnd.IntN(800), Sync: kv.SyncNever}
+	space, longKeys, longValues := 200+rnd.IntN(20_000), rnd.IntN(3) == 0, rnd.IntN(2) == 0
+	truth := map[string]string{}
+	for range 4 {
+		st, err := Open(opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var open []seen
+		for range 60 {
+			b := &kv.Batch{}
+			for _, w := range someWrites(rnd, space, longKeys, longValues) {
+				if b.Writes = append(b.Writes, w); w.Value == nil {
+					delete(truth, string(w.Key))
+				} else {
+					truth[string(w.Key)] = string(w.Value)
+				}
+			}
+			if _, err := st.Commit(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			if rnd.IntN(10) == 0 {
+				sn, err := st.Begin(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				open = append(open, seen{sn, maps.Clone(truth)})
+			}
+			if len(open) > 3 || len(open) > 0 && rnd.IntN(20) == 0 {
+				i := rnd.IntN(len(open))
+				open[i].check(t)
+				open = slices.Delete(open, i, i+1)
+			}
+		}
+		for _, s := range open {
+			s.check(t)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		checkFileByBbolt(t, path, truth)
+	}
+}
+
+// someWrites are runs of keys, single ones, and deletions of both.
+func someWrites(rnd *rand.Rand, space int, longKeys, longValues bool) []kv.Write {
+	key := func(i int) string {
+		k := fmt.Sprintf("%c%06d", 'a'+i%3, i)
+		if longKeys && i%37 == 0 {
+			k += string(bytes.Repeat([]byte("k"), i%9000))
+		}
+		return k
+	}
+	writes := map[string][]byte{}
+	for range 1 + rnd.IntN(4) {
+		from, n, step := rnd.IntN(space), 1+rnd.IntN(1+rnd.IntN(400)), 1
+		if rnd.IntN(2) == 0 {
+			step = 1 + rnd.IntN(50)
+		}
+		gone := rnd.IntN(5) < 2
+		for i := range n {
+			k := key((from + i*step) % space)
+			v := bytes.Repeat([]byte{byte(i)}, rnd.IntN(120))
+			if longValues && rnd.IntN(50) == 0 {
+				v = bytes.Repeat([]byte{byte(i)}, rnd.IntN(30_000))
+			}
+			if writes[k] = v; gone {
+				writes[k] = nil
+			}
+		}
+	}
+	var out []kv.Write
+	for _, k := range slices.Sorted(maps.Keys(writes)) {
+		out = append(out, kv.Write{Key: []byte(k), Value: writes[k]})
+	}
+	return out
+}
+
+// seen is a snapshot with what it has to show.
+type seen struct {
+	kv.Snapshot
+	truth map[string]string
+}
+
+func (s seen) check(t *testing.T) {
+	t.Helper()
+	defer s.Release()
+	n, c := 0, s.Scan(kv.Range{}, kv.ScanOptions{})
+	defer c.Close()
+	for ; c.Next(); n++ {
+		if want, ok := s.truth[string(c.Key())]; !ok || want != string(c.Value()) {
+			t.Fatalf("a snapshot shows %.40q with %d bytes, want %v, %d bytes", c.Key(), len(c.Value()), ok, len(want))
+		}
+	}
+	if c.Err() != nil || n != len(s.truth) {
+		t.Fatalf("a snapshot shows %d keys, want %d: %v", n, len(s.truth), c.Err())
+	}
+}
+
+// checkFileByBbolt holds a closed store to bbolt's own check, and to a map.
+func checkFileByBbolt(t *testing.T, path string, truth map[string]string) {
+	t.Helper()
+	db, err := bbolt.Open(filepath.Join(path, dataFile), 0o600, &bbolt.Options{ReadOnly: true, PreLoadFreelist: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.View(func(tx *bbolt.Tx) error {
+		for err := range tx.Check() {
+			t.Error(err)
+		}
+		n := 0
+		return tx.Bucket(dataBucket()).ForEach(func(k, v []byte) error {
+			if want, ok := truth[string(k)]; !ok || want != string(wal.Unseal(v)) || !wal.Verify(k, v) {
+				t.Errorf("%.40q has %d bytes, want %v, %d bytes", k, len(v), ok, len(want))
+			}
+			n++
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
