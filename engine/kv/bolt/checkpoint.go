@@ -121,8 +121,8 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step 
 	}
 	var cur overlay.Cursor
 	in := changes{cur: &cur, more: cur.First(&t, nil)}
-	for {
-		if err := s.checkpointPart(view, &in, version, t.Len(), size); err != nil {
+	for r := new(rewriter); ; {
+		if err := s.checkpointPart(r, view, &in, version, t.Len(), size); err != nil {
 			return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 		}
 		s.trimResident()
@@ -137,13 +137,13 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step 
 
 // checkpointPart writes a part of a checkpoint of n keys and size bytes: the next of its changes. The last one tells
 // the version.
-func (s *Store) checkpointPart(view *pages, in *changes, version kv.Version, n int, size int64) error {
+func (s *Store) checkpointPart(r *rewriter, view *pages, in *changes, version kv.Version, n int, size int64) error {
 	if err := s.roomFor(int64(len(view.data)), n, size); err != nil {
 		return err
 	}
 	in.keys, in.size = s.chunkKeys(), s.chunkBytes()
-	return s.pager.update(int64(growStep(int64(len(view.data)))), func(w *pageWriter) (uint64, error) {
-		data, err := rewrite(view, w, in)
+	return s.pager.update(&r.w, growStep(int64(len(view.data))), func() (uint64, error) {
+		data, err := r.rewrite(view, in)
 		failpoint.Hit(failpoint.Checkpoint)
 		if err != nil {
 			return 0, err
@@ -152,15 +152,15 @@ func (s *Store) checkpointPart(view *pages, in *changes, version kv.Version, n i
 		if !in.more {
 			applied = &version
 		}
-		return rewriteRoot(view, w, data, applied)
+		return r.rewriteRoot(data, applied)
 	})
 }
 
 // growStep is the extra length by which data.db is extended beyond the need of a part of a checkpoint: each time is a
 // sync of its own.
-func growStep(size int64) int {
+func growStep(size int64) int64 {
 	const least, greatest = 1 << 20, 64 << 20
-	return int(min(max(size/16, least), greatest))
+	return min(max(size/16, least), greatest)
 }
 
 // roomFor refuses a part of a checkpoint of n keys and size bytes that might not fit into the mapping of a file that

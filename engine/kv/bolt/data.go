@@ -167,7 +167,7 @@ func openBolt(path string, mapSize int) (db *bbolt.DB, opened *os.File, size int
 		}
 		db, err := bbolt.Open(path, 0o600, opt)
 		if err == nil {
-			db.AllocSize = growStep(0)
+			db.AllocSize = int(growStep(0))
 			return db, opened, size, nil
 		}
 		if !errors.Is(err, syscall.ENOMEM) { // else try a smaller one

@@ -103,8 +103,9 @@ func BenchmarkDeletions(b *testing.B) {
 				}
 				var cur overlay.Cursor
 				in := changes{cur: &cur, more: cur.First(&t, nil), keys: keys, size: 1 << 30}
-				w := &pageWriter{p: st.pager, end: st.pager.meta.pages, free: nil}
-				if _, err := rewrite(view, w, &in); err != nil {
+				var r rewriter
+				r.w.begin(st.pager)
+				if _, err := r.rewrite(view, &in); err != nil {
 					b.Fatal(err)
 				}
 			}

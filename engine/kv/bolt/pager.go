@@ -144,14 +144,14 @@ func (p *pager) counted() {
 // errMeta is a failure after which it is not known which state the file is in.
 var errMeta = errors.New("write the meta page")
 
-// update is one transaction: change writes pages and gives the root of all of them. After an error the file is as it
-// was, unless that is errMeta.
-func (p *pager) update(grow int64, change func(w *pageWriter) (root uint64, err error)) error {
+// update is one transaction: change writes pages by w and gives the root of all of them. After an error the file is as
+// it was, unless that is errMeta.
+func (p *pager) update(w *pageWriter, grow int64, change func() (root uint64, err error)) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	p.reclaim()
-	w := &pageWriter{p: p, free: slices.Clone(p.free), end: p.meta.pages}
-	root, err := change(w)
+	w.begin(p)
+	root, err := change()
 	if err != nil {
 		return err
 	}
@@ -181,7 +181,7 @@ func (p *pager) update(grow int64, change func(w *pageWriter) (root uint64, err 
 	p.mu.Lock()
 	p.meta = meta
 	p.mu.Unlock()
-	p.free = w.free
+	p.free = slices.Clone(w.free)
 	slices.Sort(w.gone)
 	p.gone = append(p.gone, replaced{meta.txid, spansOf(w.gone)})
 	p.counted()
@@ -216,7 +216,7 @@ func appendMeta(dst []byte, slot uint64, m fileMeta) []byte {
 	return append(dst, buf...)
 }
 
-// pageWriter writes the pages of one transaction.
+// pageWriter writes the pages of one transaction, and then of others. It keeps its room.
 type pageWriter struct {
 	p    *pager
 	free spans
@@ -224,6 +224,12 @@ type pageWriter struct {
 	end  uint64   // of the pages in use
 	at   uint64   // where buf goes
 	buf  []byte   // pages that follow each other, not written yet
+}
+
+// begin begins a transaction.
+func (w *pageWriter) begin(p *pager) {
+	w.p, w.end, w.at = p, p.meta.pages, 0
+	w.free, w.gone, w.buf = append(w.free[:0], p.free...), w.gone[:0], w.buf[:0]
 }
 
 // writeBytes is about how much is written at once.

@@ -71,18 +71,24 @@ func (r *row) cut(n int) {
 }
 
 // rewriter changes a tree: it goes through the pages that changes lie in, from left to right, and writes new ones in
-// their place, leaves first. Pages without changes stay.
+// their place, leaves first. Pages without changes stay. It keeps its room for other parts of a checkpoint.
 type rewriter struct {
 	view *pages
-	w    *pageWriter
+	w    pageWriter
 	in   *changes
 	rows []row // from that of the leaves upwards
 }
 
 // rewrite applies changes to the tree that view shows, and gives its new root.
-func rewrite(view *pages, w *pageWriter, in *changes) (root uint64, err error) {
+func (r *rewriter) rewrite(view *pages, in *changes) (root uint64, err error) {
 	top := view.depth // of the row above the root
-	r := &rewriter{view: view, w: w, in: in, rows: make([]row, top+1)}
+	r.view, r.in = view, in
+	for i := range r.rows {
+		r.rows[i].cut(0)
+	}
+	for len(r.rows) <= top {
+		r.rows = append(r.rows, row{})
+	}
 	if err := r.visit(view.root, top-1, bounds{}); err != nil {
 		return 0, err
 	}
@@ -93,7 +99,9 @@ func rewrite(view *pages, w *pageWriter, in *changes) (root uint64, err error) {
 		return 0, err
 	}
 	for ; len(r.rows[top].items) > 1; top++ {
-		r.rows = append(r.rows, row{})
+		if len(r.rows) == top+1 {
+			r.rows = append(r.rows, row{})
+		}
 		if err := r.write(top); err != nil {
 			return 0, err
 		}
@@ -368,8 +376,8 @@ func common(a, b []byte) int {
 
 // rewriteRoot writes the leaf of the buckets: that of the data with another root, and the description with another
 // version if applied is one.
-func rewriteRoot(view *pages, w *pageWriter, data uint64, applied *kv.Version) (root uint64, err error) {
-	old, err := view.sheet(view.buckets)
+func (r *rewriter) rewriteRoot(data uint64, applied *kv.Version) (root uint64, err error) {
+	old, err := r.view.sheet(r.view.buckets)
 	if err != nil {
 		return 0, err
 	}
@@ -387,17 +395,8 @@ func rewriteRoot(view *pages, w *pageWriter, data uint64, applied *kv.Version) (
 		}
 		items = append(items, it)
 	}
-	size := pageHeader
-	for i := range items {
-		size += items[i].size()
-	}
-	id, buf, err := w.page(size)
-	if err != nil {
-		return 0, err
-	}
-	putItems(buf, pageLeaf, items)
-	w.drop(view.buckets, len(old.buf))
-	return id, nil
+	r.w.drop(r.view.buckets, len(old.buf))
+	return r.writePage(0, items)
 }
 
 // describe is the bucket that describes the store with another version.

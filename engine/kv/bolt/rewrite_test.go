@@ -19,23 +19,23 @@ import (
 // tree or in the free list, once, and keys are in order. It holds what a map holds, and so do snapshots that stay open
 // over some checkpoints.
 func TestFilesAreThoseOfBbolt(t *testing.T) {
-	for seed := range uint64(12) {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkAgainstBbolt(t, rand.New(rand.NewPCG(seed, 7))) })
 	}
 }
 
 func checkAgainstBbolt(t *testing.T, rnd *rand.Rand) {
 	path := filepath.Join(t.TempDir(), "x.db")
-	opt := Options{Path: path, CheckpointKeys: 20 + rnd.IntN(800), Sync: kv.SyncNever}
+	opt := Options{Path: path, CheckpointKeys: 100 + rnd.IntN(800), Sync: kv.SyncNever}
 	space, longKeys, longValues := 200+rnd.IntN(20_000), rnd.IntN(3) == 0, rnd.IntN(2) == 0
 	truth := map[string]string{}
-	for range 4 {
+	for range 3 {
 		st, err := Open(opt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var open []seen
-		for range 60 {
+		for range 25 {
 			b := &kv.Batch{}
 			for _, w := range someWrites(rnd, space, longKeys, longValues) {
 				if b.Writes = append(b.Writes, w); w.Value == nil {
