@@ -169,7 +169,7 @@ func (g *Gate) after(ctx context.Context, w *Write) error {
 			}
 			c.full = &fullImages{b, a}
 		}
-		if n := len(g.Log.Changes); n == cap(g.Log.Changes) { // append would copy many of them five times
+		if n := len(g.Log.Changes); n > 0 && n == cap(g.Log.Changes) { // append would copy many of them five times
 			g.Log.Changes = slices.Grow(g.Log.Changes, max(n, 4))
 		}
 		g.Log.Changes = append(g.Log.Changes, c)

@@ -95,7 +95,7 @@ type Gate struct {
 	views   map[*catalog.Table]*viewPlan
 	vals    [2][]value.Value // index values before and after
 	ix      index.Writer
-	scratch fulltext.Scratch
+	scratch *fulltext.Scratch        // nil before a text is analyzed
 	failed  map[*ast.Permission]bool // what the evaluator was told
 	depth   int                      // events and cascades under way
 	engine  *auth.Authority          // Env, elevated; nil before it is asked for

@@ -62,7 +62,10 @@ func (g *Gate) document(ctx context.Context, ix *catalog.Index, v value.Value) (
 	if err != nil {
 		return nil, err
 	}
-	return fulltext.NewDocument(&g.scratch, a, texts), nil
+	if g.scratch == nil {
+		g.scratch = new(fulltext.Scratch)
+	}
+	return fulltext.NewDocument(g.scratch, a, texts), nil
 }
 
 // texts are the texts of a value, as an analyzer takes them.
