@@ -9,8 +9,8 @@ import (
 )
 
 // bare reads a value straight from the text at an offset, without tokens: a string without escapes, a number, a word, a
-// datetime or a record id, behind which a comma or a closing mark stands, which becomes the current token. Most values of rows are
-// such ones. Otherwise it passes nothing, and the value is for simple to read, or to fail at.
+// datetime or a record id, behind which a comma or a closing mark stands, which becomes the current token. Most values
+// of rows are such ones. Otherwise it passes nothing, and the value is for simple to read, or to fail at.
 func (p *parser) bare(from int) (v value.Value, ok bool) {
 	if p.hasNext || p.err != nil || p.work-p.polled >= pollEach || p.depth >= p.opt.Depth {
 		return v, false
