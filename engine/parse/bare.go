@@ -8,9 +8,9 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// bare reads a value straight from the text at an offset, without tokens: a string without escapes, a number, a word or
-// a datetime, behind which a comma or a closing mark stands, which becomes the current token. Most values of rows are
-// such ones. Otherwise it passes nothing, and the value is for simple to read, or to fail at.
+// bare reads a value straight from the text at an offset, without tokens: a string without escapes, a number, a word, a
+// datetime or a record id, behind which a comma or a closing mark stands, which becomes the current token. Most values
+// of rows are such ones. Otherwise it passes nothing, and the value is for simple to read, or to fail at.
 func (p *parser) bare(from int) (v value.Value, ok bool) {
 	if p.hasNext || p.err != nil || p.work-p.polled >= pollEach || p.depth >= p.opt.Depth {
 		return v, false
@@ -46,7 +46,7 @@ func (p *parser) bareValue(start int) (v value.Value, k kind, end int) {
 		return p.bareNumber(start, start+1)
 	case 'd':
 		if q := p.lex.at(start + 1); q != '\'' && q != '"' {
-			return v, tEOF, 0
+			break
 		}
 		text, end := p.bareText(start + 1)
 		if end == 0 {
@@ -58,17 +58,56 @@ func (p *parser) bareValue(start int) (v value.Value, k kind, end int) {
 		}
 		return value.DatetimeOf(d), tDatetime, end
 	case 't':
-		return p.bareWord(start, "true", kwTrue, value.Bool(true))
+		if v, k, end = p.bareWord(start, "true", kwTrue, value.Bool(true)); k != tEOF {
+			return v, k, end
+		}
 	case 'f':
-		return p.bareWord(start, "false", kwFalse, value.Bool(false))
+		if v, k, end = p.bareWord(start, "false", kwFalse, value.Bool(false)); k != tEOF {
+			return v, k, end
+		}
 	case 'N':
 		if p.lex.at(start+1) == 'O' {
 			return p.bareWord(start, "NONE", kwNone, value.None)
 		}
 		return p.bareWord(start, "NULL", kwNull, value.Null)
 	}
-	return v, tEOF, 0
+	return p.bareRecord(start)
 }
+
+// bareRecord is a record id whose table and key are words, or its key a number. Rows mostly name the same table.
+func (p *parser) bareRecord(start int) (v value.Value, k kind, end int) {
+	if classes[p.lex.at(start)]&classIdentStart == 0 {
+		return v, tEOF, 0
+	}
+	colon := p.bareEnd(start)
+	table := p.src[start:colon]
+	if p.lex.at(colon) != ':' || table != p.rows.table && !plainName(table) {
+		return v, tEOF, 0
+	}
+	p.rows.table = table
+	first := colon + 1
+	if end = p.bareEnd(first); end == first {
+		return v, tEOF, 0
+	}
+	key := p.src[first:end]
+	if strings.Trim(key, "0123456789") == "" {
+		return value.Record(table, digitsValue(key)), tIdent, end
+	}
+	if !isDigit(key[0]) && !plainName(key) {
+		return v, tEOF, 0
+	}
+	return value.Record(table, value.Str(key)), tIdent, end
+}
+
+// bareEnd is where a word ends that begins at an offset.
+func (p *parser) bareEnd(start int) (end int) {
+	for end = start; isIdentByte(p.lex.at(end)); end++ {
+	}
+	return end
+}
+
+// plainName reports whether a word is a name, and nothing else.
+func plainName(word string) bool { return wordKind(word) == tIdent }
 
 // bareText is what stands between a quote and the next one of its kind, and the offset behind that; 0 where there are
 // escapes, or no end.

@@ -18,6 +18,11 @@ type rows struct {
 	listed value.Rows // rows of a list
 	names  []string   // of the fields of the row before, as they came
 	places []int      // the order of its fields: most rows have the same fields in the same order
+
+	inRow bool          // what is read is a part of a row of a list, which has none of it in the end: it is encoded
+	parts []value.Value // room for the elements of arrays in a row
+	inner value.Objects // makes the objects in a row
+	table string        // of the record id that bare read last
 }
 
 // rowsExpr parses what an INSERT inserts: as a Literal where it is written out, as an Array of Literals and others
@@ -173,11 +178,22 @@ func (p *parser) simple(row bool) (v value.Value, found finding) {
 	case tLBracket:
 		return p.simpleArray()
 	case tLBrace:
-		return p.simpleObject(row)
+		return p.object(row)
 	default:
 		return v, isOther
 	}
 	return v, isWritten
+}
+
+// object is simpleObject. While it reads a row, its parts need not last.
+func (p *parser) object(row bool) (v value.Value, found finding) {
+	if !row {
+		return p.simpleObject(false)
+	}
+	p.rows.inRow = true
+	v, found = p.simpleObject(true)
+	p.rows.inRow = false
+	return v, found
 }
 
 func (p *parser) simpleArray() (v value.Value, found finding) {
@@ -295,10 +311,26 @@ func (p *parser) nextKey() (key string, ok bool) {
 
 // takeValues ends the array that was begun when the stack had base values.
 func (r *rows) takeValues(base int) []value.Value {
-	out := make([]value.Value, len(r.values)-base)
+	out := r.room(len(r.values) - base)
 	copy(out, r.values[base:])
 	r.values = r.values[:base]
 	return out
+}
+
+// leastParts is the least room for the elements of arrays in a row.
+const leastParts = 64
+
+// room is room for n elements of an array. Those of a row give theirs to the next row.
+func (r *rows) room(n int) []value.Value {
+	if !r.inRow {
+		return make([]value.Value, n)
+	}
+	at := len(r.parts)
+	if n > cap(r.parts)-at {
+		r.parts, at = make([]value.Value, 0, max(n, 2*cap(r.parts), leastParts)), 0
+	}
+	r.parts = r.parts[:at+n]
+	return r.parts[at : at+n : at+n]
 }
 
 // fewFields is up to how many fields sorted puts in order one by one, which takes the square of their number.
@@ -314,7 +346,11 @@ func (r *rows) takeObject(base int) value.Value {
 		return value.ObjectOf(value.NewObject(slices.Clone(list)...))
 	}
 	r.order = sorted(r.order[:0], list)
-	o, fields := r.objects.Make(len(r.order))
+	objects := &r.objects
+	if r.inRow {
+		objects = &r.inner
+	}
+	o, fields := objects.Make(len(r.order))
 	for i, at := range r.order {
 		fields[i] = list[at]
 	}
@@ -333,9 +369,11 @@ func (r *rows) takeRow(base int) value.Value {
 	}
 	o, err := r.listed.Make(list, r.places)
 	if err != nil { // it cannot be stored, which is for the statement to say
+		r.parts, r.inner, r.inRow = nil, value.Objects{}, false // its parts stay
 		return r.takeObject(base)
 	}
-	r.fields = r.fields[:base]
+	r.fields, r.parts = r.fields[:base], r.parts[:0]
+	r.inner.Reuse()
 	return value.ObjectOf(o)
 }
 

@@ -46,6 +46,19 @@ INSERT INTO t $rows
 INSERT INTO t [{ a: 1 }].map(|$x| $x)
 INSERT INTO t { a: 1 }.b
 INSERT INTO t [{ a: [1, 2].len(), b: 'x'.len(), c: 'a' + 'b' }]
+INSERT INTO t [{ a: [1, 2], b: { c: 1 } }, { a: [3, [4]], b: { c: 2 } }, [[5]], { a: [6], b: |$x| $x, d: { c: 3 } }, { a: [7], d: { c: 4 } }]
+INSERT INTO t [{ a: [1], b: { c: 1 } }, [[2], { d: [3] }], { a: [4], b: { c: 5 } }, [6], { a: [7, 8], b: { c: 9 }, d: { c: 10 } }]
+INSERT INTO t [{ a: [1], b: { c: [2], d: { e: 3 } } }, [{ f: [4] }], { a: [5], b: (INSERT INTO u [{ a: [6], b: { c: 7 } }, [8]]) }, { a: [9] }]
+INSERT INTO t [{ id: t:1, a: t:-1, b: t:007, c: t:9223372036854775807, d: t:9223372036854775808, e: t:1h, f: t:1e5, g: t:5.5 }]
+INSERT INTO t [{ a: t:x, b: t:_x9, c: _t:X, d: t:select, e: user:one, f: value:1, g: d:1, h: t:1, i: false:1, j: f:x, k: NULLS:1 }]
+INSERT INTO t [{ a: t:1.b }, { a: t:x->y->z }]
+INSERT INTO t [{ a: t:rand() }, { a: t:ulid }, { a: rand:uuid }]
+INSERT INTO t [{ a: t:NaN }]
+INSERT INTO t [{ a: 1, b: NaN:1 }]
+INSERT INTO t [{ a: 1, b: t: 1 }]
+INSERT INTO t [{ a: 1, b: t :1 }]
+INSERT INTO t [{ a: 1, b: t::1 }]
+INSERT INTO t [{ a: 1, b: t:1..2 }, { a: 1, b: t:1_0 }, { a: 1, b: t:1x }, { a: t:1 /* one */ , b: [t:2, u:3] }]
 INSERT INTO t [{ a: { 1 }, b: { RETURN 1 }, c: { LET $x = 1; $x } }]
 INSERT INTO t (SELECT * FROM u)
 INSERT INTO t ({ a: 1 })
@@ -105,6 +118,21 @@ func TestValuesAreRows(t *testing.T) {
 	}
 	lit, ok := q.Stmts[0].(*ast.Insert).X.(*ast.Literal)
 	if want := "[{ a: [t:1, { c: 'x' }], b: 1 }, { a: 1 }]"; !ok || lit.Value.Text() != want {
+		t.Errorf("the rows are %s, want %s", ast.Text(q.Stmts[0].(*ast.Insert).X), want)
+	}
+}
+
+// TestValuesOfDeepRows: a row that is too deep to be stored keeps its parts, which the others do not overwrite.
+func TestValuesOfDeepRows(t *testing.T) {
+	deep := "{ a: [1, { b: 2 }], c: " + strings.Repeat("[", 300) + strings.Repeat("]", 300) + " }"
+	row := "{ a: [3, { b: 4 }], c: [{ d: 5 }] }"
+	want := "[" + strings.Join([]string{row, deep, row, row, row}, ", ") + "]"
+	q, err := Query("INSERT INTO t "+want, Options{Values: true, Depth: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lit, ok := q.Stmts[0].(*ast.Insert).X.(*ast.Literal)
+	if !ok || lit.Value.Text() != want {
 		t.Errorf("the rows are %s, want %s", ast.Text(q.Stmts[0].(*ast.Insert).X), want)
 	}
 }

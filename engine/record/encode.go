@@ -33,6 +33,25 @@ func (g *Gate) encode(doc value.Value) ([]byte, error) {
 	return raw, nil
 }
 
+// The blocks that records are kept in: one record that is in use keeps its block.
+const (
+	firstBlock = 1 << 10
+	mostBlock  = 32 << 10
+)
+
+// keep copies what encode gave, for the transaction. Records of one that writes many share blocks.
+func (g *Gate) keep(raw []byte) []byte {
+	if g.writes <= 1 || len(raw) > mostBlock/4 {
+		return append(make([]byte, 0, len(raw)), raw...)
+	}
+	if len(raw) > cap(g.block)-len(g.block) {
+		g.block = make([]byte, 0, min(max(2*cap(g.block), 2*len(raw), firstBlock), mostBlock))
+	}
+	at := len(g.block)
+	g.block = append(g.block, raw...)
+	return g.block[at:len(g.block):len(g.block)]
+}
+
 // unchanged reports whether raw is what is stored as before already.
 func (g *Gate) unchanged(before value.Value, raw []byte) (bool, error) {
 	old, err := value.EncodeRecord(g.old[:0], before.Object())

@@ -91,6 +91,7 @@ type Gate struct {
 	keybuf  []byte
 	walk    *edgeWalk // nil: it is in use, or was never
 	raw     []byte    // the record being written
+	block   []byte    // those that were written, see keep
 	old     []byte    // what it replaces
 	views   map[*catalog.Table]*viewPlan
 	vals    [2][]value.Value // index values before and after

@@ -254,7 +254,7 @@ func (g *Gate) store(ctx context.Context, w *Write, raw []byte) error {
 	if tb.Define.Drop {
 		return g.after(ctx, w)
 	}
-	w.raw = append(make([]byte, 0, len(raw)), raw...) // evaluating an index may use the gate again
+	w.raw = g.keep(raw) // evaluating an index may use the gate again
 	if err := g.changeIndexes(ctx, tb, w.ID, w.Before, w.After); err != nil {
 		return err
 	}

@@ -95,6 +95,9 @@ type Objects struct {
 	objects []Object
 	fields  []Field
 	made    int // how many were made at once, last
+
+	allObjects []Object // what was made at once, last
+	allFields  []Field
 }
 
 // mostObjects is how many objects are made at once. One that is kept keeps all of them.
@@ -105,12 +108,16 @@ func (m *Objects) Make(n int) (*Object, []Field) {
 	if len(m.objects) == 0 || len(m.fields) < n {
 		m.made = min(2*m.made+min(m.made, 2)+1, mostObjects) // 1, 4, 11, 25: most answers are short
 		m.objects, m.fields = make([]Object, m.made), make([]Field, m.made*n)
+		m.allObjects, m.allFields = m.objects, m.fields
 	}
 	o, fields := &m.objects[0], m.fields[:n:n]
 	m.objects, m.fields = m.objects[1:], m.fields[n:]
 	o.fields = fields
 	return o, fields
 }
+
+// Reuse takes the room back of the objects that were made last: none that was made may be in use any more.
+func (m *Objects) Reuse() { m.objects, m.fields = m.allObjects, m.allFields }
 
 // Len is the number of fields.
 func (o *Object) Len() int {

@@ -8,8 +8,9 @@
 // A heap of large flat data (vectors, texts, blobs) is another matter: a collection passes it by, so it costs little,
 // while a heap that doubles costs as much memory again. There the collector runs earlier: twenty thousand vectors and
 // their index take what they need and an eighth, not twice that. How flat a heap is shows after each collection; the
-// headroom begins small and grows with each one that finds no such data, and also where collections follow one another
-// too fast.
+// headroom begins small and grows with each one that finds no such data, and also where collections take too much of
+// the processor time: a bulk load keeps its records as flat data, too, but allocates so fast that early collections
+// were a third of its work.
 //
 // The collector is the process's own: only a main package, or the command of one, may pace it.
 package heap
@@ -36,12 +37,12 @@ const (
 	freeShare       = 20              // the time of a collection is at most such a part of that between two of them
 	percentAccuracy = 10              // a change of the percentage by less than a tenth is not worth stopping for
 
-	flatPart    = 0.2                   // and less of a heap of flat data has to be looked at
-	mixedPart   = 0.3                   // and more, of one that is paced as any other
-	flatShare   = 8                     // a part of a flat heap is what it grows by
-	firstSpare  = 8 << 20               // headroom at the beginning
-	leastSpare  = 6 << 20               // and in the end, for flat heaps
-	tooFast     = 40 * time.Millisecond // between two collections
+	flatPart    = 0.2     // and less of a heap of flat data has to be looked at
+	mixedPart   = 0.3     // and more, of one that is paced as any other
+	flatShare   = 8       // a part of a flat heap is what it grows by
+	firstSpare  = 8 << 20 // headroom at the beginning
+	leastSpare  = 6 << 20 // and in the end, for flat heaps
+	dearShare   = 0.05    // of the processor time is too much for collections
 	mostHurried = 32
 )
 
@@ -102,8 +103,8 @@ type pacer struct {
 	mu      sync.Mutex // guards the rest; a leaf lock
 	percent int64      // that is set
 	spare   uint64     // what the heap was to grow by
-	hurry   float64    // how much more than that, because collections were fast; 1 and more
-	last    time.Time  // of the collections
+	hurry   float64    // how much more than that, because collections were dear; 1 and more
+	last    spent      // at the last collection
 	working bool
 	ended   bool
 }
@@ -122,9 +123,9 @@ func (p *pacer) arm() {
 
 // collected is adjust after a collection.
 func (p *pacer) collected() bool {
+	now := readSpent()
 	p.mu.Lock()
-	now := time.Now()
-	if now.Sub(p.last) < tooFast {
+	if now.dear(p.last) {
 		p.hurry = min(max(p.hurry, 1)*1.5, mostHurried)
 	} else {
 		p.hurry = max(p.hurry*0.9, 1)
@@ -132,6 +133,25 @@ func (p *pacer) collected() bool {
 	p.last = now
 	p.mu.Unlock()
 	return p.adjust()
+}
+
+// spent is processor time of the process, in seconds.
+type spent struct {
+	collecting float64
+	running    float64 // its own code
+}
+
+// readSpent reads what was spent up to now.
+func readSpent() spent {
+	s := [...]metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/user:cpu-seconds"}}
+	metrics.Read(s[:])
+	return spent{collecting: s[0].Value.Float64(), running: s[1].Value.Float64()}
+}
+
+// dear reports whether collections took too much of what was spent since before.
+func (s spent) dear(before spent) bool {
+	collecting, running := s.collecting-before.collecting, s.running-before.running
+	return collecting > dearShare*(collecting+running)
 }
 
 // adjust sets the percentage for what the last collection has left; false: p has ended.

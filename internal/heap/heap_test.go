@@ -195,3 +195,36 @@ func TestLimit(t *testing.T) {
 		t.Errorf("a limit of %d bytes against the environment's", got)
 	}
 }
+
+// TestDear: the headroom grows where collections take much of the processor time since the one before, and shrinks
+// where they do not.
+func TestDear(t *testing.T) {
+	for _, tc := range []struct {
+		before, now spent
+		want        bool
+	}{
+		{spent{}, spent{0.04, 0.96}, false},
+		{spent{}, spent{0.06, 0.94}, true},
+		{spent{5, 5}, spent{5.04, 5.96}, false}, // what was spent before does not count
+		{spent{0, 100}, spent{0.06, 100.94}, true},
+		{spent{1, 1}, spent{1, 1}, false},
+	} {
+		if got := tc.now.dear(tc.before); got != tc.want {
+			t.Errorf("%v after %v: got %v", tc.now, tc.before, got)
+		}
+	}
+	p := &pacer{headroom: 1 << 30, percent: defaultPercent, working: true}
+	defer p.end()
+	defer debug.SetGCPercent(debug.SetGCPercent(defaultPercent))
+	p.last = spent{collecting: -1e9} // as if the collection had taken all of the time
+	p.collected()
+	if p.hurry <= 1 || p.last.running <= 0 {
+		t.Errorf("after a dear collection: %+v", p)
+	}
+	was := p.hurry
+	p.last.running -= 1e9
+	p.collected()
+	if p.hurry >= was {
+		t.Errorf("after a cheap collection: %v, before %v", p.hurry, was)
+	}
+}
