@@ -133,7 +133,8 @@ func (p *projector) row(ctx context.Context, doc value.Value) (value.Value, erro
 		return p.eval(ctx, p.value, doc)
 	}
 	if p.flat {
-		out, sum := make([]value.Field, len(p.slots)), held(0)
+		o, out := value.MakeObject(len(p.slots))
+		sum := held(0)
 		for i, slot := range p.slots {
 			f := &p.fields[slot]
 			v, err := p.eval(ctx, f, doc)
@@ -145,7 +146,7 @@ func (p *projector) row(ctx context.Context, doc value.Value) (value.Value, erro
 			}
 			out[i] = value.Field{Name: f.path[0], Value: v}
 		}
-		return value.ObjectOf(value.ObjectOfSorted(out)), nil
+		return value.ObjectOf(o), nil
 	}
 	return p.r.checked(p.nested(ctx, doc))
 }

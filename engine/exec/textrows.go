@@ -120,6 +120,13 @@ func (s *textRows) explain(ctx context.Context) *plan.Node {
 // maxBest is how many rows may be wanted by score: more are sorted.
 const maxBest = 10_000
 
+// comesByScore reports whether the rows of in, once they are projected, come in the order for which textRows.Best was
+// asked: then every row has the score that the search has found it by, and no other column takes the place of it.
+func (r *Run) comesByScore(in rows, proj *projector) bool {
+	scan, ok := in.(*textRows)
+	return ok && scan.Best > 0 && proj.flat && !r.hidesFields(scan.tb)
+}
+
 // bestWanted is how many rows a statement wants by descending score of a matcher, 0 where it does not: then all are
 // read.
 func bestWanted(s *ast.Select, lim window, m *matcher) int64 {

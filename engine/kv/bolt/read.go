@@ -38,6 +38,7 @@ type sheet struct {
 	n      int
 	keys   int // where the first element says where its key is and how long
 	branch bool
+	known  bool // it was read before
 	sound  bool // the checksums of all values were looked at
 }
 
@@ -175,7 +176,7 @@ func (p *pages) read(s *sheet, id uint64) error {
 	}
 	word, bit := &p.seen[id/64], uint64(1)<<(id%64)
 	if word.Load()&bit != 0 {
-		s.sound = p.sound[id/64].Load()&bit != 0
+		s.known, s.sound = true, p.sound[id/64].Load()&bit != 0
 		return nil
 	}
 	if p.free[id/64]&bit != 0 {
@@ -218,7 +219,7 @@ func (s *sheet) read(id uint64, buf []byte) error {
 		return damagedPage(id, "is of kind %#x, inside of a tree", kind)
 	}
 	s.id, s.buf, s.n, s.keys = id, buf, int(le.Uint16(buf[10:])), pageHeader
-	s.branch, s.sound = kind == pageBranch, false
+	s.branch, s.known, s.sound = kind == pageBranch, false, false
 	if !s.branch {
 		s.keys += 4
 	}
@@ -321,6 +322,9 @@ func (c *boltCursor) find(key []byte) (k, v []byte, err error) {
 		return nil, nil, err
 	}
 	leaf := &c.stack[len(c.stack)-1]
+	if c.values && leaf.known { // a scan of a few keys is not worth it, many of them over one page are
+		c.pages.prove(&leaf.sheet)
+	}
 	if leaf.at < leaf.n {
 		if k, v = leaf.key(leaf.at), leaf.value(leaf.at); bytes.Equal(k, key) {
 			return k, v, nil
@@ -379,13 +383,17 @@ func (c *boltCursor) move(reverse bool) (k, v []byte, err error) {
 	return c.step(!reverse)
 }
 
-// run puts pairs into dst, from the one that the cursor is at to the last but one of its leaf, and moves behind them,
-// to k and v. It gives none where a checksum of the leaf does not hold, or where end is in the leaf.
+// run puts pairs into dst, from the one that the cursor is at to the last one before end, or the last but one of its
+// leaf, and moves behind them, to k and v. It gives none where a checksum of the leaf does not hold.
 func (c *boltCursor) run(dst []kv.Pair, end []byte) (n int, k, v []byte, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	leaf := &c.stack[len(c.stack)-1]
-	if leaf.sound && (end == nil || bytes.Compare(leaf.key(leaf.n-1), end) < 0) {
-		for ; n < len(dst) && leaf.at < leaf.n-1; n++ {
+	if leaf.sound {
+		stop := leaf.n - 1
+		if end != nil && bytes.Compare(leaf.key(stop), end) >= 0 {
+			stop = leaf.search(end)
+		}
+		for ; n < len(dst) && leaf.at < stop; n++ {
 			dst[n] = kv.Pair{Key: leaf.key(leaf.at), Value: wal.Unseal(leaf.value(leaf.at))}
 			leaf.at++
 		}
@@ -406,7 +414,7 @@ func (c *boltCursor) get(key []byte) (v []byte, ok bool, err error) {
 		}
 		return nil, false, err
 	}
-	v, err = open(k, sealed)
+	v, err = c.open(k, sealed)
 	return v, err == nil, err
 }
 
