@@ -176,7 +176,7 @@ func (r *Run) operators(ctx context.Context, env *Env, s *ast.Select) (rows, err
 		in.tell(rowEnv, s)
 	}
 	if scan, ok := in.(*textRows); ok && !r.Ex.PlanOff.Has(plan.BestScores) {
-		scan.Best = bestWanted(s, lim, scan.m)
+		scan.Best = bestWanted(s, lim, rowEnv.search, scan.m)
 	}
 	if w.sorted {
 		ordered := *s

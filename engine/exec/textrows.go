@@ -127,9 +127,9 @@ func (r *Run) comesByScore(in rows, proj *projector) bool {
 	return ok && scan.Best > 0 && proj.flat && !r.hidesFields(scan.tb)
 }
 
-// bestWanted is how many rows a statement wants by descending score of a matcher, 0 where it does not: then all are
-// read.
-func bestWanted(s *ast.Select, lim window, m *matcher) int64 {
+// bestWanted is how many rows a statement wants by descending score of a matcher, one of all of its WHERE, 0 where it
+// does not: then all are read.
+func bestWanted(s *ast.Select, lim window, all *searches, m *matcher) int64 {
 	wanted := lim.start + lim.limit
 	if lim.limit <= 0 || wanted > maxBest || s.Order == nil || len(s.Order.Keys) != 1 || s.Group != nil ||
 		len(s.Split) > 0 {
@@ -151,7 +151,7 @@ func bestWanted(s *ast.Select, lim window, m *matcher) int64 {
 		if !ok || ref.Value.Kind() != value.KindInt {
 			return 0
 		}
-		if all := searchesOf(s.Where); all != nil && m != nil {
+		if all != nil && m != nil {
 			if by := all.referred(ref.Value.Int()); by != nil && by.x == m.x {
 				return wanted
 			}
