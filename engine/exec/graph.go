@@ -18,9 +18,9 @@ type stop = record.Stop
 // graph follows a run of graph parts from a record, an object with an id, or each element of an
 // array of those. Every step flattens; what has no record leads to NONE.
 func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
-	room := r.Ex.rooms.take()
-	defer r.Ex.rooms.give(room)
-	level := room.next()
+	room := r.Ex.rooms.Take()
+	defer r.Ex.rooms.Give(room)
+	level := room.Next()
 	switch v.Kind() {
 	case value.KindArray:
 		level = slices.Grow(level, v.Len())
@@ -43,21 +43,21 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 		}
 		level = append(level, stop{At: id})
 	}
-	room.keep(level)
+	room.Keep(level)
 	only := parts[len(parts)-1].(*ast.PartGraph).Graph.Only
 	for len(parts) > 0 {
 		var err error
 		g := parts[0].(*ast.PartGraph).Graph
 		if parts = parts[1:]; len(parts) > 0 && plan.LeadsAcross(g, parts[0].(*ast.PartGraph).Graph) {
-			level, err = r.across(ctx, room.next(), level, g, parts[0].(*ast.PartGraph).Graph.Tables[0].Table)
+			level, err = r.across(ctx, room.Next(), level, g, parts[0].(*ast.PartGraph).Graph.Tables[0].Table)
 			parts = parts[1:]
 		} else {
-			level, err = r.hop(ctx, env, room.next(), level, g)
+			level, err = r.hop(ctx, env, room.Next(), level, g)
 		}
 		if err != nil {
 			return value.None, err
 		}
-		room.keep(level)
+		room.Keep(level)
 	}
 	if only && len(level) < 2 {
 		if len(level) == 0 {
