@@ -11,7 +11,7 @@ import (
 
 // compileAfter is how many rows are evaluated as the expression is written before it is compiled: it is not worth it
 // for the few that a key or an index finds.
-const compileAfter = 24
+const compileAfter = 8
 
 // compiled is an expression that is compiled once it has been evaluated for some rows.
 type compiled struct {

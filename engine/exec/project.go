@@ -81,6 +81,13 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 	return out
 }
 
+// asWritten has nothing compiled: the rows are too few for it.
+func (p *projector) asWritten() {
+	for i := range p.fields {
+		p.fields[i].compiled.rows = -1
+	}
+}
+
 // exprs are the expressions of a projection; nil stands for *.
 func (p *projector) exprs() []ast.Expr {
 	if p.value != nil {

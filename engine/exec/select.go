@@ -283,7 +283,9 @@ func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Se
 	case plan.SortsBoth(s):
 		in = r.sortedPairs(ctx, rowEnv, in, s, lim, proj, ties)
 	default:
-		lim.inOrder = r.comesByScore(in, proj)
+		if lim.inOrder = r.comesByScore(in, proj); lim.inOrder && lim.start+lim.limit <= fewBest {
+			proj.asWritten()
+		}
 		in = r.projected(ctx, rowEnv, in, proj, s)
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 	}

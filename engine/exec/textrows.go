@@ -121,6 +121,9 @@ func (s *textRows) explain(ctx context.Context) *plan.Node {
 // maxBest is how many rows may be wanted by score: more are sorted.
 const maxBest = 10_000
 
+// fewBest is how many of the best rows are not worth to compile their columns.
+const fewBest = 3 * compileAfter
+
 // comesByScore reports whether the rows of in, once they are projected, come in the order for which textRows.Best was
 // asked: then every row has the score that the search has found it by, and no other column takes the place of it.
 func (r *Run) comesByScore(in rows, proj *projector) bool {
