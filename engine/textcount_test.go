@@ -146,3 +146,36 @@ func TestBestOfFilteredSearches(t *testing.T) {
 		t.Error("no phrase is found at all")
 	}
 }
+
+// TestOrderByScore: rows are in the order of the column that ORDER BY names, whether the search gives the best first or
+// all are sorted, also where another column goes by that name, and for who may not see all.
+func TestOrderByScore(t *testing.T) {
+	e := openQuiet(t)
+	s := owner(t, e)
+	run(t, s, `DEFINE ANALYZER words TOKENIZERS blank FILTERS lowercase; DEFINE TABLE user; DEFINE ACCESS acc ON DATABASE TYPE RECORD;
+		DEFINE TABLE d PERMISSIONS FOR select WHERE n % 3 > 0; DEFINE FIELD body ON d PERMISSIONS FOR select WHERE n % 5 > 0; DEFINE FIELD n ON d;
+		DEFINE INDEX dt ON d FIELDS body FULLTEXT ANALYZER words BM25; DEFINE INDEX du ON d FIELDS title FULLTEXT ANALYZER words BM25;
+		FOR $i IN 0..300 { CREATE type::record('d', $i) SET n = $i, s = 1000 - $i, title = string::repeat('red ', 1 + $i % 6),
+			body = string::repeat('red ', 1 + $i % 5) + string::repeat('old ', $i % 3) };
+		UPDATE d:1..20 SET body = 'blue red'`)
+	slow, stop := e.WithRulesOff(plan.BestScores)
+	t.Cleanup(stop)
+	user := auth.Principal{Level: auth.RecordUser, NS: "test", DB: "test", Access: "acc", Record: value.Record("user", value.Int(1))}
+	for _, columns := range []string{"id, search::score(1) AS s", "*, search::score(1) AS s", "search::score(1) AS s, *", "search::score(1) AS s, n AS s",
+		"n AS s, search::score(1) AS s", "search::score(1) AS s, s", "s, search::score(1) AS s", "search::score(1) AS s, type::field('s')",
+		"search::score(1) AS s, type::fields(['n', 's'])", "search::score(1) AS s, @.{ id, s }", "search::score(1) AS s, { n: n } AS s.x",
+		"search::score(1) AS s, search::score(2) AS z", "search::score(2) AS s, n", "search::score(1) AS s.x, n AS s", "id, -search::score(1) AS s"} {
+		for _, where := range []string{"body @1@ 'red'", "body @1@ 'red' AND title @2@ 'red'", "body @1@ 'red' AND n % 2 = 0"} {
+			for _, end := range []string{"LIMIT 7", "LIMIT 5 START 4", "LIMIT 400", "LIMIT 0"} {
+				q := "SELECT " + columns + " FROM d WHERE " + where + " ORDER BY s DESC " + end
+				if got, want := texts(run(t, s, q, allowErrors)), texts(run(t, owner(t, slow), q, allowErrors)); got != want {
+					t.Errorf("%s: got %s, want %s", q, got, want)
+				}
+				got := texts(run(t, e.SessionAs(user, "test", "test"), q, allowErrors))
+				if want := texts(run(t, slow.SessionAs(user, "test", "test"), q, allowErrors)); got != want {
+					t.Errorf("user, %s: got %s, want %s", q, got, want)
+				}
+			}
+		}
+	}
+}

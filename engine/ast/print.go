@@ -6,7 +6,14 @@ import (
 
 // Text is the canonical text of node: an Expr, a Statement, an *Idiom, a *Query, a Permission or a
 // pointer to a part of a statement such as *Data or *Order. It parses back to the same tree.
-func Text(node any) string { return string(AppendText(nil, node)) }
+func Text(node any) string {
+	if id, ok := node.(*Idiom); ok && len(id.Parts) == 1 { // mostly it is a name, which needs no copy
+		if f, ok := id.Parts[0].(*PartField); ok {
+			return value.QuoteIdent(f.Name)
+		}
+	}
+	return string(AppendText(nil, node))
+}
 
 // AppendText appends Text(node) to dst.
 func AppendText(dst []byte, node any) []byte {

@@ -33,6 +33,17 @@ func Path(parts []ast.Part) []string {
 	return out
 }
 
+// Is reports whether an expression without an alias goes to one column of that name.
+func Is(x ast.Expr, name string) bool {
+	if id, ok := x.(*ast.Idiom); ok && len(id.Parts) == 1 {
+		if f, ok := id.Parts[0].(*ast.PartField); ok {
+			return f.Name == name
+		}
+	}
+	path := Of(x)
+	return len(path) == 1 && path[0] == name
+}
+
 // Of is where an expression without an alias goes.
 func Of(x ast.Expr) []string {
 	switch x := x.(type) {

@@ -136,6 +136,7 @@ type Executor struct {
 	vectors   *vector.Cache
 	flat      *flat.Cache
 	Models    *model.Cache
+	rooms     record.StopRooms
 
 	// Statements are those of the packages above; it must be set before the first statement runs.
 	Statements Statements

@@ -167,11 +167,11 @@ func (s *splitRows) explain(ctx context.Context) *plan.Node {
 func (s *limitRows) explain(ctx context.Context) *plan.Node {
 	in := s.in.explain(ctx)
 	limit, offset := "", ""
-	if s.limit >= 0 {
-		limit = s.limitText
+	if s.limit >= 0 && s.limitX != nil {
+		limit = plan.Show(s.limitX)
 	}
-	if s.given {
-		offset = s.startText
+	if s.startX != nil {
+		offset = plan.Show(s.startX)
 	}
 	if projects(s.in) {
 		return plan.Beneath(in, s.n, func(in *plan.Node) *plan.Node { return plan.Limited(in, limit, offset, s.n) })
@@ -182,7 +182,7 @@ func (s *limitRows) explain(ctx context.Context) *plan.Node {
 func (s *sortRows) explain(ctx context.Context) *plan.Node {
 	var keys []string
 	for i := range s.keys {
-		keys = append(keys, s.keys[i].text)
+		keys = append(keys, plan.OrderText(s.keys[i].key))
 	}
 	sort := func(in *plan.Node) *plan.Node { return s.over(in, strings.Join(keys, ", ")) }
 	if projects(s.in) {
@@ -201,7 +201,7 @@ func (s *sortRows) over(in *plan.Node, keys string) *plan.Node {
 	case s.computed():
 		n.Op, top, attr = "Sort", "SortTopK", "order_by"
 		for _, k := range s.keys {
-			n.Expr("order_by", strings.TrimSuffix(strings.TrimSuffix(k.text, " ASC"), " DESC"))
+			n.Expr("order_by", ast.Text(k.key.Key))
 		}
 	default:
 		n.Op, top = "SortByKey", "SortTopKByKey"

@@ -18,10 +18,12 @@ type stop = record.Stop
 // graph follows a run of graph parts from a record, an object with an id, or each element of an
 // array of those. Every step flattens; what has no record leads to NONE.
 func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Part) (value.Value, error) {
-	var level []stop
+	room := r.Ex.rooms.Take()
+	defer r.Ex.rooms.Give(room)
+	level := room.Next()
 	switch v.Kind() {
 	case value.KindArray:
-		level = make([]stop, 0, v.Len())
+		level = slices.Grow(level, v.Len())
 		for _, e := range v.Elems() {
 			id := RecordOf(e)
 			if id.IsNone() && e.Kind() != value.KindObject {
@@ -39,21 +41,23 @@ func (r *Run) graph(ctx context.Context, env *Env, v value.Value, parts []ast.Pa
 			}
 			return value.None, nil
 		}
-		level = []stop{{At: id}}
+		level = append(level, stop{At: id})
 	}
+	room.Keep(level)
 	only := parts[len(parts)-1].(*ast.PartGraph).Graph.Only
 	for len(parts) > 0 {
 		var err error
 		g := parts[0].(*ast.PartGraph).Graph
 		if parts = parts[1:]; len(parts) > 0 && plan.LeadsAcross(g, parts[0].(*ast.PartGraph).Graph) {
-			level, err = r.across(ctx, level, g, parts[0].(*ast.PartGraph).Graph.Tables[0].Table)
+			level, err = r.across(ctx, room.Next(), level, g, parts[0].(*ast.PartGraph).Graph.Tables[0].Table)
 			parts = parts[1:]
 		} else {
-			level, err = r.hop(ctx, env, level, g)
+			level, err = r.hop(ctx, env, room.Next(), level, g)
 		}
 		if err != nil {
 			return value.None, err
 		}
+		room.Keep(level)
 	}
 	if only && len(level) < 2 {
 		if len(level) == 0 {
@@ -84,9 +88,9 @@ func (r *Run) graphEach(ctx context.Context, env *Env, elems []value.Value, part
 	return value.ArrayOf(out), nil
 }
 
-// hop takes one step from every stop.
-func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]stop, error) {
-	return r.eachStop(ctx, g, from, func(out []stop, s *stop, id *value.RecordID) (_ []stop, err error) {
+// hop takes one step from every stop. It appends to room, which is empty.
+func (r *Run) hop(ctx context.Context, env *Env, room, from []stop, g *ast.Graph) ([]stop, error) {
+	return r.eachStop(ctx, g, room, from, func(out []stop, s *stop, id *value.RecordID) (_ []stop, err error) {
 		mark := len(out)
 		if g.Dir == ast.DirRef {
 			out, err = r.references(ctx, env, out, id, g)
@@ -97,13 +101,16 @@ func (r *Run) hop(ctx context.Context, env *Env, from []stop, g *ast.Graph) ([]s
 			return out, err
 		}
 		found, err := r.lookup(ctx, env, s.At, out[mark:], g)
-		return append(out[:mark], found...), err
+		kept := append(out[:mark], found...)
+		clear(out[min(len(kept), len(out)):])
+		return kept, err
 	})
 }
 
-// eachStop is what step, which is of g, appends from every stop that is a record.
-func (r *Run) eachStop(ctx context.Context, g *ast.Graph, from []stop,
+// eachStop is what step, which is of g, appends to room from every stop that is a record.
+func (r *Run) eachStop(ctx context.Context, g *ast.Graph, room, from []stop,
 	step func(out []stop, s *stop, id *value.RecordID) ([]stop, error)) (out []stop, err error) {
+	out = room
 	ahead := record.Ahead{}
 	for i := range from {
 		out = record.Reserve(out, i, len(from))
@@ -127,8 +134,8 @@ func (r *Run) eachStop(ctx context.Context, g *ast.Graph, from []stop,
 
 // across is hop over the edges of g, and hop to the records of a table that the edges lead to. It makes no stop of an
 // edge that leads there.
-func (r *Run) across(ctx context.Context, from []stop, g *ast.Graph, to string) ([]stop, error) {
-	return r.eachStop(ctx, g, from, func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
+func (r *Run) across(ctx context.Context, room, from []stop, g *ast.Graph, to string) ([]stop, error) {
+	return r.eachStop(ctx, g, room, from, func(out []stop, s *stop, id *value.RecordID) ([]stop, error) {
 		return r.acrossFrom(ctx, out, s, id, g, to)
 	})
 }

@@ -77,10 +77,17 @@ func (s *indexRows) stored(ctx context.Context) (raw record.Stored, doc value.Va
 	s.open()
 	g, err := s.r.Gate()
 	for err == nil && !ok {
-		if doc, ok, err = s.key(ctx); !ok || err != nil {
-			return nil, doc, false, err
+		k, more, failed := s.key(ctx)
+		if !more || failed != nil {
+			return nil, value.None, false, failed
 		}
-		if raw, doc, ok, err = g.Peek(ctx, s.tb, &value.RecordID{Table: s.tb.Name, Key: doc}); err == nil {
+		var plain bool
+		if raw, plain, err = g.PeekKey(s.tb, k); plain {
+			ok = raw != nil
+		} else if err == nil {
+			doc, ok, err = g.GetFrom(ctx, s.tb, &value.RecordID{Table: s.tb.Name, Key: k})
+		}
+		if err == nil {
 			err = s.r.Tick(ctx)
 		}
 	}

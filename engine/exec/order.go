@@ -21,14 +21,14 @@ type sortKey struct {
 	idiom   *ast.Idiom // as it is, or of path once that is needed: see through
 	desc    bool
 	compare func(a, b value.Value) int
-	text    string
+	key     ast.OrderKey // as written
 }
 
 // sortKeys compiles ORDER BY.
 func sortKeys(o *ast.Order) []sortKey {
 	out := make([]sortKey, len(o.Keys))
 	for i, k := range o.Keys {
-		out[i] = sortKey{desc: k.Desc, compare: operate.Order(k.Collate, k.Numeric), text: plan.OrderText(k)}
+		out[i] = sortKey{desc: k.Desc, compare: operate.Order(k.Collate, k.Numeric), key: k}
 		if path, ok := plan.Names(k.Key); ok {
 			out[i].path = path
 		} else {
@@ -55,6 +55,7 @@ type sortRows struct {
 	keep   int64 // -1: all
 	wanted int64 // how many START and LIMIT ask for; -1: all
 	rand   bool
+	sorted bool               // the input comes in the order, no more than is kept of it
 	ties   func() value.Value // the id of the current row, by which equal rows are sorted; nil: they stay as they come
 
 	top  sift.Top[sorted]
@@ -67,6 +68,13 @@ type sortRows struct {
 }
 
 func (s *sortRows) next(ctx context.Context) (value.Value, bool, error) {
+	if s.sorted {
+		doc, ok, err := s.in.next(ctx)
+		if ok && err == nil {
+			s.n++
+		}
+		return doc, ok, err
+	}
 	if !s.done {
 		s.done = true
 		if err := s.fill(ctx); err != nil {

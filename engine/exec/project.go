@@ -81,6 +81,13 @@ func (r *Run) projector(env *Env, p *ast.Projections) *projector {
 	return out
 }
 
+// asWritten has nothing compiled: the rows are too few for it.
+func (p *projector) asWritten() {
+	for i := range p.fields {
+		p.fields[i].compiled.rows = -1
+	}
+}
+
 // exprs are the expressions of a projection; nil stands for *.
 func (p *projector) exprs() []ast.Expr {
 	if p.value != nil {
@@ -133,7 +140,8 @@ func (p *projector) row(ctx context.Context, doc value.Value) (value.Value, erro
 		return p.eval(ctx, p.value, doc)
 	}
 	if p.flat {
-		out, sum := make([]value.Field, len(p.slots)), held(0)
+		o, out := value.MakeObject(len(p.slots))
+		sum := held(0)
 		for i, slot := range p.slots {
 			f := &p.fields[slot]
 			v, err := p.eval(ctx, f, doc)
@@ -145,7 +153,7 @@ func (p *projector) row(ctx context.Context, doc value.Value) (value.Value, erro
 			}
 			out[i] = value.Field{Name: f.path[0], Value: v}
 		}
-		return value.ObjectOf(value.ObjectOfSorted(out)), nil
+		return value.ObjectOf(o), nil
 	}
 	return p.r.checked(p.nested(ctx, doc))
 }

@@ -464,12 +464,9 @@ func (s *splitRows) close() { s.in.close() }
 
 // limitRows leaves out the first start rows and ends after limit.
 type limitRows struct {
-	in           rows
-	start, limit int64 // limit -1: none
-	given        bool  // START was written
-
-	limitText, startText string // as written
-	n                    int64
+	in rows
+	window
+	n int64
 }
 
 func (s *limitRows) next(ctx context.Context) (value.Value, bool, error) {

@@ -258,7 +258,9 @@ func (r *Run) Fetch(ctx context.Context, id *value.RecordID) (value.Value, error
 func (r *Run) row(ctx context.Context, tb *catalog.Table, key value.Value, ids bool) (value.Value, error) {
 	id := &value.RecordID{Table: tb.Name, Key: key}
 	if ids {
-		return object(value.Field{Name: "id", Value: value.RecordOf(id)}), nil
+		o, fields := value.MakeObject(1)
+		fields[0] = value.Field{Name: "id", Value: value.RecordOf(id)}
+		return value.ObjectOf(o), nil
 	}
 	g, err := r.Gate()
 	if err != nil {

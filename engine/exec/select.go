@@ -89,11 +89,16 @@ var timeoutType = value.Simple(value.TypeDuration)
 
 // limitTime applies a TIMEOUT clause: the statement runs with the context that it returns, and then calls stop. Writes
 // cast its value; of a NONE, which SELECT has to write out, there is no limit.
-func (r *Run) limitTime(ctx context.Context, env *Env, x ast.Expr, writes bool) (within context.Context, stop func(),
-	err error) {
+func (r *Run) limitTime(ctx context.Context, env *Env, x ast.Expr, writes bool) (context.Context, func(), error) {
 	if none, ok := x.(*ast.Literal); x == nil || ok && none.Value.IsNone() {
 		return ctx, func() {}, nil
 	}
+	return r.limitedBy(ctx, env, x, writes)
+}
+
+// limitedBy is limitTime where there is a clause.
+func (r *Run) limitedBy(ctx context.Context, env *Env, x ast.Expr, writes bool) (within context.Context, stop func(),
+	err error) {
 	v, err := r.Eval(ctx, env, x)
 	if writes && err == nil {
 		if v.IsNone() {
@@ -171,7 +176,7 @@ func (r *Run) operators(ctx context.Context, env *Env, s *ast.Select) (rows, err
 		in.tell(rowEnv, s)
 	}
 	if scan, ok := in.(*textRows); ok && !r.Ex.PlanOff.Has(plan.BestScores) {
-		scan.Best = bestWanted(s, lim, scan.m)
+		scan.Best = bestWanted(s, lim, rowEnv.search, scan.m)
 	}
 	if w.sorted {
 		ordered := *s
@@ -205,15 +210,15 @@ func (r *Run) selectFrom(ctx context.Context, env *Env, s *ast.Select, from valu
 
 // window is START and LIMIT.
 type window struct {
-	start, limit int64 // limit -1: none
-	startText    string
-	limitText    string
+	start, limit   int64    // limit -1: none
+	startX, limitX ast.Expr // as written; nil: not at all
+	inOrder        bool     // the rows come in the order that ORDER BY asks for
 }
 
 func (w window) given() bool { return w.limit >= 0 || w.start > 0 }
 
 func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, error) {
-	w := window{limit: -1}
+	w := window{limit: -1, startX: s.Start, limitX: s.Limit}
 	if s.Limit == nil && s.Start == nil {
 		return w, nil
 	}
@@ -221,13 +226,11 @@ func (r *Run) limits(ctx context.Context, env *Env, s *ast.Select) (window, erro
 	scanned := plan.ScansLimit(s)
 	var err error
 	if s.Limit != nil {
-		w.limitText = plan.Show(s.Limit)
 		if w.limit, err = r.bound(ctx, env, s.Limit, "LIMIT", scanned); err != nil {
 			return w, err
 		}
 	}
 	if s.Start != nil {
-		w.startText = plan.Show(s.Start)
 		w.start, err = r.bound(ctx, env, s.Start, "START", scanned)
 	}
 	return w, err
@@ -280,6 +283,9 @@ func (r *Run) pipeline(ctx context.Context, env, rowEnv *Env, in rows, s *ast.Se
 	case plan.SortsBoth(s):
 		in = r.sortedPairs(ctx, rowEnv, in, s, lim, proj, ties)
 	default:
+		if lim.inOrder = r.comesByScore(in, proj); lim.inOrder && lim.start+lim.limit <= fewBest {
+			proj.asWritten()
+		}
 		in = r.projected(ctx, rowEnv, in, proj, s)
 		in = r.orderAndLimit(rowEnv, in, s.Order, lim, ties)
 	}
@@ -347,7 +353,7 @@ func tiesOf(in rows) func() value.Value {
 
 func (r *Run) orderAndLimit(env *Env, in rows, o *ast.Order, lim window, ties func() value.Value) rows {
 	if o != nil {
-		so := &sortRows{r: r, env: env, in: in, keep: -1, wanted: -1, rand: o.Random, ties: ties}
+		so := &sortRows{r: r, env: env, in: in, keep: -1, wanted: -1, rand: o.Random, sorted: lim.inOrder, ties: ties}
 		if lim.limit >= 0 && lim.start+lim.limit >= 0 && !r.Ex.PlanOff.Has(plan.TopK) {
 			so.wanted = lim.start + lim.limit
 		}
@@ -358,8 +364,7 @@ func (r *Run) orderAndLimit(env *Env, in rows, o *ast.Order, lim window, ties fu
 		in = so
 	}
 	if lim.given() || lim.limit == 0 {
-		in = &limitRows{in: in, start: lim.start, limit: lim.limit, given: lim.startText != "",
-			limitText: lim.limitText, startText: lim.startText}
+		in = &limitRows{in: in, window: lim}
 	}
 	return in
 }

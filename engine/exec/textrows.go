@@ -5,6 +5,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/column"
 	"github.com/nacredb/nacre/engine/index/fulltext"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
@@ -120,9 +121,19 @@ func (s *textRows) explain(ctx context.Context) *plan.Node {
 // maxBest is how many rows may be wanted by score: more are sorted.
 const maxBest = 10_000
 
-// bestWanted is how many rows a statement wants by descending score of a matcher, 0 where it does not: then all are
-// read.
-func bestWanted(s *ast.Select, lim window, m *matcher) int64 {
+// fewBest is how many of the best rows are not worth to compile their columns.
+const fewBest = 3 * compileAfter
+
+// comesByScore reports whether the rows of in, once they are projected, come in the order for which textRows.Best was
+// asked: then every row has the score that the search has found it by, and no other column takes the place of it.
+func (r *Run) comesByScore(in rows, proj *projector) bool {
+	scan, ok := in.(*textRows)
+	return ok && scan.Best > 0 && proj.flat && !r.hidesFields(scan.tb)
+}
+
+// bestWanted is how many rows a statement wants by descending score of a matcher, one of all of its WHERE, 0 where it
+// does not: then all are read.
+func bestWanted(s *ast.Select, lim window, all *searches, m *matcher) int64 {
 	wanted := lim.start + lim.limit
 	if lim.limit <= 0 || wanted > maxBest || s.Order == nil || len(s.Order.Keys) != 1 || s.Group != nil ||
 		len(s.Split) > 0 {
@@ -132,24 +143,45 @@ func bestWanted(s *ast.Select, lim window, m *matcher) int64 {
 	if !k.Desc || k.Collate || k.Numeric {
 		return 0
 	}
-	text := ast.Text(k.Key)
+	var score *ast.Call
 	for i := range s.Projections.Fields {
-		f := &s.Projections.Fields[i]
-		c, ok := f.X.(*ast.Call)
-		if f.Alias == nil || ast.Text(f.Alias) != text || !ok || c.Kind != ast.CallBuiltin ||
-			c.Path != "search::score" || len(c.Args) != 1 {
-			continue
-		}
-		ref, ok := c.Args[0].(*ast.Literal)
-		if !ok || ref.Value.Kind() != value.KindInt {
+		switch f := &s.Projections.Fields[i]; {
+		case f.All:
+		case f.Alias != nil && ast.Text(f.Alias) == ast.Text(k.Key) && score == nil:
+			score, _ = f.X.(*ast.Call)
+			if score == nil {
+				return 0
+			}
+		case mayName(f, k.Key):
 			return 0
 		}
-		if all := searchesOf(s.Where); all != nil && m != nil {
-			if by := all.referred(ref.Value.Int()); by != nil && by.x == m.x {
-				return wanted
-			}
-		}
+	}
+	if score == nil || score.Kind != ast.CallBuiltin || score.Path != "search::score" || len(score.Args) != 1 {
 		return 0
 	}
-	return 0
+	ref, ok := score.Args[0].(*ast.Literal)
+	if !ok || ref.Value.Kind() != value.KindInt || all == nil || m == nil {
+		return 0
+	}
+	if by := all.referred(ref.Value.Int()); by == nil || by.x != m.x {
+		return 0
+	}
+	return wanted
+}
+
+// mayName reports whether a column may go to the name that a key begins with.
+func mayName(f *ast.Projection, key *ast.Idiom) bool {
+	name := column.Alias(key)
+	if len(name) == 0 {
+		return true
+	}
+	if f.Alias != nil {
+		path := column.Alias(f.Alias)
+		return len(path) == 0 || path[0] == name[0]
+	}
+	if c, ok := f.X.(*ast.Call); ok && SelfNaming(c) || column.OfRecord(f.X) {
+		return true
+	}
+	path := column.Of(f.X)
+	return len(path) == 0 || path[0] == name[0]
 }

@@ -176,7 +176,15 @@ func PrefixRange(prefix []byte) (start, end []byte) { return prefix, PrefixEnd(p
 
 func appendUint32(dst []byte, n uint32) []byte { return binary.BigEndian.AppendUint32(dst, n) }
 
-func appendNS(dst []byte, c Class, ns uint32) []byte { return appendUint32(append(dst, byte(c)), ns) }
+// usualKey is room for most keys: one that is made from nothing does not grow step by step.
+const usualKey = 48
+
+func appendNS(dst []byte, c Class, ns uint32) []byte {
+	if cap(dst) == 0 {
+		dst = make([]byte, 0, usualKey)
+	}
+	return appendUint32(append(dst, byte(c)), ns)
+}
 
 func appendDB(dst []byte, c Class, ns, db uint32) []byte {
 	return appendUint32(appendNS(dst, c, ns), db)

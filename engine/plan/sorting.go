@@ -20,8 +20,7 @@ func SortsRaw(s *ast.Select) bool {
 					return false
 				}
 			}
-			if f.Alias == nil && !f.All && ast.Text(f.X) != text && len(column.Of(f.X)) == 1 &&
-				column.Of(f.X)[0] == text {
+			if f.Alias == nil && !f.All && ast.Text(f.X) != text && column.Is(f.X, text) {
 				return false
 			}
 		}
@@ -47,7 +46,7 @@ func IsColumn(s *ast.Select, key *ast.Idiom) bool {
 		switch {
 		case f.All, f.Alias != nil && ast.Text(f.Alias) == text:
 			return true
-		case f.Alias == nil && (ast.Text(f.X) == text || len(column.Of(f.X)) == 1 && column.Of(f.X)[0] == text):
+		case f.Alias == nil && (ast.Text(f.X) == text || column.Is(f.X, text)):
 			return true
 		}
 	}

@@ -31,6 +31,7 @@ type Hop struct {
 // edgeWalk is the memory of EachEdge, which a gate keeps from one node to the next.
 type edgeWalk struct {
 	cur      *txn.Cursor // over the last range; nil before the first
+	key, val []byte      // of the entry that it is at
 	from, to []byte      // of the range
 	table    uint32      // the edge table met last, and its name
 	name     string
@@ -38,6 +39,42 @@ type edgeWalk struct {
 	endName  string
 	ids      []value.RecordID // room for those to come
 	room     int              // how many were made at once, last
+
+	fills bool // entries are read some at once
+	few   [fewEdges]kv.Pair
+	ahead []kv.Pair // those of few that are yet to come
+}
+
+// fewEdges is how many entries are read at once: most nodes have no more, or many more.
+const fewEdges = 16
+
+// begin begins to walk a range.
+func (w *edgeWalk) begin(g *Gate, r kv.Range) {
+	w.ahead = nil
+	w.fills = !g.Tx.Writable() && !g.Tx.Prefetches() // what is walked over would count as read, or hide what is near
+	if w.cur == nil {
+		w.cur = g.Tx.Scan(r, txn.ScanOptions{})
+	} else {
+		w.cur.Move(r)
+	}
+}
+
+// next moves to the next entry.
+func (w *edgeWalk) next() bool {
+	if !w.fills {
+		if !w.cur.Next() {
+			return false
+		}
+		w.key, w.val = w.cur.Key(), w.cur.Value()
+		return true
+	}
+	if len(w.ahead) == 0 {
+		if w.ahead = w.few[:w.cur.Fill(w.few[:])]; len(w.ahead) == 0 {
+			return false
+		}
+	}
+	w.key, w.val, w.ahead = w.ahead[0].Key, w.ahead[0].Value, w.ahead[1:]
+	return true
 }
 
 // mostIDs is how many ids are made at once. One that is kept keeps all of them.
@@ -46,7 +83,7 @@ const mostIDs = 32
 // id makes a record id.
 func (w *edgeWalk) id(table string, k value.Value) *value.RecordID {
 	if len(w.ids) == 0 {
-		w.room = min(max(2*w.room, 4), mostIDs)
+		w.room = min(max(2*w.room, 4, len(w.ahead)+1), mostIDs)
 		w.ids = make([]value.RecordID, w.room)
 	}
 	id := &w.ids[0]
@@ -209,16 +246,12 @@ func (g *Gate) walkTables(ctx context.Context, w *edgeWalk, tables []string, f f
 // walkEdges walks the edges of a range, all of them of one node, which ends behind n bytes of their keys.
 func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range,
 	f func(Link) (bool, error)) (bool, error) {
-	if w.cur == nil {
-		w.cur = g.Tx.Scan(r, txn.ScanOptions{})
-	} else {
-		w.cur.Move(r)
-	}
+	w.begin(g, r)
 	defer w.cur.Close()
 	sees := g.Env.CanRead()
 	var ahead hopsAhead
 	far := !sees && g.Tx.Prefetches()
-	for i := 1; w.cur.Next(); i++ {
+	for i := 1; w.next(); i++ {
 		if i&255 == 0 && ctx.Err() != nil {
 			return false, ctx.Err()
 		}
@@ -252,7 +285,7 @@ func (g *Gate) walkEdges(ctx context.Context, w *edgeWalk, n int, r kv.Range,
 
 // link reads the adjacency entry that the cursor is at. It has no edge where the table of the edge was removed.
 func (g *Gate) link(w *edgeWalk, n int) (l Link, dir key.Direction, err error) {
-	dir, edge, err := key.EdgeIDAfter(w.cur.Key(), n)
+	dir, edge, err := key.EdgeIDAfter(w.key, n)
 	if err != nil {
 		return l, dir, fmt.Errorf("read an edge: %w", err)
 	}
@@ -265,7 +298,7 @@ func (g *Gate) link(w *edgeWalk, n int) (l Link, dir key.Direction, err error) {
 	if w.name == "" {
 		return l, dir, nil
 	}
-	other := w.cur.Value()
+	other := w.val
 	if len(other) < 5 {
 		return l, dir, fmt.Errorf("read an edge: %w", key.ErrMalformed)
 	}

@@ -37,19 +37,28 @@ func (g *Gate) GetFrom(ctx context.Context, tb *catalog.Table, id *value.RecordI
 // and doc NONE.
 func (g *Gate) Peek(ctx context.Context, tb *catalog.Table,
 	id *value.RecordID) (raw Stored, doc value.Value, ok bool, err error) {
-	if g.At != 0 || !g.plainRead(tb) {
-		doc, ok, err = g.GetFrom(ctx, tb, id)
-		return nil, doc, ok, err
+	raw, plain, err := g.PeekKey(tb, id.Key)
+	if plain || err != nil {
+		return raw, value.None, raw != nil, err
 	}
-	b, err := g.Tx.Get(g.recordKey(tb, id.Key))
-	if err != nil {
-		return nil, value.None, false, fmt.Errorf("read a record of %s: %w", tb.Name, err)
-	}
-	return Stored(b), value.None, b != nil, nil
+	doc, ok, err = g.GetFrom(ctx, tb, id)
+	return nil, doc, ok, err
 }
 
-// PeekID is Peek for a record by its packed id; plain: the caller sees the records of the table as they are stored,
-// else there is nothing but to ask Peek.
+// PeekKey is Peek for a record by its key; plain: the caller sees the records of the table as they are stored, else
+// there is nothing but to ask Peek.
+func (g *Gate) PeekKey(tb *catalog.Table, k value.Value) (raw Stored, plain bool, err error) {
+	if g.At != 0 || !g.plainRead(tb) {
+		return nil, false, nil
+	}
+	b, err := g.Tx.Get(g.recordKey(tb, k))
+	if err != nil {
+		return nil, true, fmt.Errorf("read a record of %s: %w", tb.Name, err)
+	}
+	return Stored(b), true, nil
+}
+
+// PeekID is PeekKey for a record by its packed id.
 func (g *Gate) PeekID(tb *catalog.Table, id ID) (raw Stored, plain bool, err error) {
 	if g.At != 0 || !g.plainRead(tb) {
 		return nil, false, nil

@@ -9,11 +9,22 @@ type Packed struct {
 	err    error
 }
 
-// Blocks double from the first one, which does for a record or two, to the largest.
+// The first block does for a record or two, and the next ones double to a usual size: larger memory costs more to get
+// than it saves in a short answer. In a long one each block has room for half of the rows before it, up to the largest.
 const (
 	firstPack   = 512
+	usualPack   = 2 << 10
+	fewPacks    = 8 * usualPack
 	largestPack = 64 << 10
 )
+
+// nextPack is the size of the next block behind size bytes.
+func nextPack(size int) int {
+	if size < fewPacks {
+		return min(firstPack<<min(size/firstPack, 8), usualPack)
+	}
+	return min(size/2, largestPack)
+}
 
 // Append adds a row. It may be called with anything: a row without a wire form shows in AppendTo.
 func (p *Packed) Append(v Value) {
@@ -34,7 +45,7 @@ func (p *Packed) add(row func([]byte) ([]byte, error)) {
 	}
 	last := len(p.blocks) - 1
 	if last < 0 || cap(p.blocks[last])-len(p.blocks[last]) < p.expected() {
-		p.blocks = append(p.blocks, make([]byte, 0, min(firstPack<<min(last+1, 16), largestPack)))
+		p.blocks = append(p.blocks, make([]byte, 0, nextPack(p.size)))
 		last++
 	}
 	before := len(p.blocks[last])

@@ -64,7 +64,7 @@ type Index struct {
 	building bool // see Remove
 	place
 	buf   []byte
-	pairs []kv.Pair // the room of eachOf
+	pairs []kv.Pair // room for many entries of a term
 }
 
 // place is where an index is: its own id counts within its table only.

@@ -33,8 +33,8 @@ const end = math.MaxUint64
 
 // list reads what there is of a term: the heads of its blocks and its changes.
 func (x *Index) list(term string) (*list, error) {
-	l := &list{best: noImpact()}
-	err := x.eachOf(partBlock, term, func(last uint64, raw []byte) bool {
+	l, e := &list{best: noImpact()}, entries{x: x, term: term}
+	err := e.each(partBlock, func(last uint64, raw []byte) bool {
 		b, ok := openBlock(last, raw)
 		if len(l.blocks) == cap(l.blocks) { // a common term has thousands: they are copied seldom
 			l.blocks = slices.Grow(l.blocks, 3*len(l.blocks)+1)
@@ -47,7 +47,7 @@ func (x *Index) list(term string) (*list, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = x.eachOf(partChange, term, func(doc uint64, raw []byte) bool {
+	err = e.each(partChange, func(doc uint64, raw []byte) bool {
 		c, ok := decodeChange(raw)
 		c.doc = doc
 		l.changes = append(l.changes, c)
@@ -64,27 +64,48 @@ func (x *Index) list(term string) (*list, error) {
 	return l, err
 }
 
-// entriesAhead is how many entries of a term are read at once.
-const entriesAhead = 32
+// entriesAhead is how many entries of a term are read at once, firstEntries how many at first: most terms have few.
+const (
+	entriesAhead = 32
+	firstEntries = 4
+)
 
-// eachOf walks the entries of a term in one part; f is false for what it cannot read.
-func (x *Index) eachOf(part byte, term string, f func(doc uint64, raw []byte) bool) error {
-	prefix := append([]byte(nil), x.termKey(part, term)...)
-	cur := x.Tx.Scan(kv.Prefix(prefix), txn.ScanOptions{})
-	defer cur.Close()
-	if x.pairs == nil {
-		x.pairs = make([]kv.Pair, entriesAhead)
+// entries reads those of a term, part by part.
+type entries struct {
+	x        *Index
+	term     string
+	cur      *txn.Cursor // over the last part; nil before the first
+	from, to []byte      // of the part
+	few      [firstEntries]kv.Pair
+}
+
+// each walks the entries in one part; f is false for what it cannot read.
+func (e *entries) each(part byte, f func(doc uint64, raw []byte) bool) error {
+	x := e.x
+	e.from = append(e.from[:0], x.termKey(part, e.term)...)
+	e.to = key.AppendPrefixEnd(e.to[:0], e.from)
+	if r := (kv.Range{Start: e.from, End: e.to}); e.cur == nil {
+		e.cur = x.Tx.Scan(r, txn.ScanOptions{})
+	} else {
+		e.cur.Move(r)
 	}
-	for n := len(x.pairs); n == len(x.pairs); {
-		n = cur.Fill(x.pairs)
-		for _, p := range x.pairs[:n] {
-			doc, rest, err := key.ReadUint(p.Key[len(prefix):])
+	defer e.cur.Close()
+	for ahead := e.few[:]; ; ahead = x.pairs {
+		n := e.cur.Fill(ahead)
+		for _, p := range ahead[:n] {
+			doc, rest, err := key.ReadUint(p.Key[len(e.from):])
 			if err != nil || len(rest) > 0 || !f(doc, p.Value) {
 				return x.corrupt("posting")
 			}
 		}
+		if n < len(ahead) {
+			break
+		}
+		if x.pairs == nil {
+			x.pairs = make([]kv.Pair, entriesAhead)
+		}
 	}
-	if err := cur.Err(); err != nil {
+	if err := e.cur.Err(); err != nil {
 		return fmt.Errorf("read index %s: %w", x.Name, err)
 	}
 	return nil

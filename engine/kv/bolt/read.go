@@ -37,6 +37,7 @@ type sheet struct {
 	n      int
 	keys   int // where the first element says where its key is and how long
 	branch bool
+	known  bool // it was read before
 	sound  bool // the checksums of all values were looked at
 }
 
@@ -126,7 +127,8 @@ func (p *pages) bucket(in sheet, name []byte) (sheet, error) {
 	if t.root != 0 {
 		return p.sheet(t.root)
 	}
-	s, err := readSheet(0, t.inline)
+	var s sheet
+	err = s.read(0, t.inline)
 	if err == nil {
 		err = s.check()
 	}
@@ -147,28 +149,33 @@ func (p *pages) bytes(id uint64) ([]byte, error) {
 }
 
 // sheet reads a page of a tree.
-func (p *pages) sheet(id uint64) (sheet, error) {
+func (p *pages) sheet(id uint64) (s sheet, err error) {
+	err = p.read(&s, id)
+	return s, err
+}
+
+// read is sheet into s: every look-up comes by a page for each level.
+func (p *pages) read(s *sheet, id uint64) error {
 	buf, err := p.bytes(id)
 	if err != nil {
-		return sheet{}, err
+		return err
 	}
-	s, err := readSheet(id, buf)
-	if err != nil {
-		return sheet{}, err
+	if err := s.read(id, buf); err != nil {
+		return err
 	}
 	word, bit := &p.seen[id/64], uint64(1)<<(id%64)
 	if word.Load()&bit != 0 {
-		s.sound = p.sound[id/64].Load()&bit != 0
-		return s, nil
+		s.known, s.sound = true, p.sound[id/64].Load()&bit != 0
+		return nil
 	}
 	if p.free[id/64]&bit != 0 {
-		return sheet{}, damagedPage(id, "is in use and in the free list")
+		return damagedPage(id, "is in use and in the free list")
 	}
 	if err := s.check(); err != nil {
-		return sheet{}, err
+		return err
 	}
 	word.Or(bit)
-	return s, nil
+	return nil
 }
 
 // prove looks at the checksums of all values of a leaf that a scan comes to, once for as long as this transaction is
@@ -187,24 +194,25 @@ func (p *pages) prove(s *sheet) {
 	p.sound[s.id/64].Or(1 << (s.id % 64))
 }
 
-// readSheet reads the head of a page.
-func readSheet(id uint64, buf []byte) (sheet, error) {
+// read reads the head of a page into s.
+func (s *sheet) read(id uint64, buf []byte) error {
 	if len(buf) < pageHeader {
-		return sheet{}, damagedPage(id, "is too short")
+		return damagedPage(id, "is too short")
 	}
 	le := binary.LittleEndian
 	kind := le.Uint16(buf[8:])
 	switch {
 	case le.Uint64(buf) != id:
-		return sheet{}, damagedPage(id, "says that it is page %d", le.Uint64(buf))
+		return damagedPage(id, "says that it is page %d", le.Uint64(buf))
 	case kind != pageBranch && kind != pageLeaf:
-		return sheet{}, damagedPage(id, "is of kind %#x, inside of a tree", kind)
+		return damagedPage(id, "is of kind %#x, inside of a tree", kind)
 	}
-	s := sheet{id: id, buf: buf, n: int(le.Uint16(buf[10:])), keys: pageHeader, branch: kind == pageBranch}
+	s.id, s.buf, s.n, s.keys = id, buf, int(le.Uint16(buf[10:])), pageHeader
+	s.branch, s.known, s.sound = kind == pageBranch, false, false
 	if !s.branch {
 		s.keys += 4
 	}
-	return s, nil
+	return nil
 }
 
 // check looks at the layout: the elements, then all keys and values in their order and without a gap, and the keys
@@ -281,8 +289,9 @@ func (s *sheet) search(key []byte) int {
 // mapping on a device that does not read are errors.
 type boltCursor struct {
 	pages  *pages
-	stack  []spot // from the root to a leaf
-	values bool   // a scan wants them
+	stack  []spot  // from the root to a leaf
+	values bool    // a scan wants them
+	room   [4]spot // of stack, which most trees need no more of; a cursor that has begun is not copied
 }
 
 // spot is an element of a page.
@@ -302,6 +311,9 @@ func (c *boltCursor) find(key []byte) (k, v []byte, err error) {
 		return nil, nil, err
 	}
 	leaf := &c.stack[len(c.stack)-1]
+	if c.values && leaf.known { // a scan of a few keys is not worth it, many of them over one page are
+		c.pages.prove(&leaf.sheet)
+	}
 	if leaf.at < leaf.n {
 		if k, v = leaf.key(leaf.at), leaf.value(leaf.at); bytes.Equal(k, key) {
 			return k, v, nil
@@ -360,13 +372,17 @@ func (c *boltCursor) move(reverse bool) (k, v []byte, err error) {
 	return c.step(!reverse)
 }
 
-// run puts pairs into dst, from the one that the cursor is at to the last but one of its leaf, and moves behind them,
-// to k and v. It gives none where a checksum of the leaf does not hold, or where end is in the leaf.
+// run puts pairs into dst, from the one that the cursor is at to the last one before end, or the last but one of its
+// leaf, and moves behind them, to k and v. It gives none where a checksum of the leaf does not hold.
 func (c *boltCursor) run(dst []kv.Pair, end []byte) (n int, k, v []byte, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	leaf := &c.stack[len(c.stack)-1]
-	if leaf.sound && (end == nil || bytes.Compare(leaf.key(leaf.n-1), end) < 0) {
-		for ; n < len(dst) && leaf.at < leaf.n-1; n++ {
+	if leaf.sound {
+		stop := leaf.n - 1
+		if end != nil && bytes.Compare(leaf.key(stop), end) >= 0 {
+			stop = leaf.search(end)
+		}
+		for ; n < len(dst) && leaf.at < stop; n++ {
 			dst[n] = kv.Pair{Key: leaf.key(leaf.at), Value: wal.Unseal(leaf.value(leaf.at))}
 			leaf.at++
 		}
@@ -408,7 +424,7 @@ func (c *boltCursor) get(key []byte) (v []byte, ok bool, err error) {
 		}
 		return nil, false, err
 	}
-	v, err = open(k, sealed)
+	v, err = c.open(k, sealed)
 	return v, err == nil, err
 }
 
@@ -426,7 +442,12 @@ func (s *sheet) verify(i int) error {
 }
 
 // begin goes to the root.
-func (c *boltCursor) begin() { c.stack = append(c.stack[:0], spot{sheet: c.pages.root}) }
+func (c *boltCursor) begin() {
+	if c.stack == nil {
+		c.stack = c.room[:0]
+	}
+	c.stack = append(c.stack[:0], spot{sheet: c.pages.root})
+}
 
 // descend goes to the leaf where key is, or would be, and there to the first key >= key, or behind the last. Somewhere
 // in the midst of a leaf that is the right place. Before its first key and behind its last one, damage above may have
@@ -510,13 +531,15 @@ func (c *boltCursor) ahead(forward bool) {
 
 // down goes to the page under the present element of a branch.
 func (c *boltCursor) down() error {
-	top := &c.stack[len(c.stack)-1]
-	s, err := c.pages.sheet(top.child(top.at))
-	if err != nil {
+	n := len(c.stack)
+	id := c.stack[n-1].child(c.stack[n-1].at)
+	c.stack = append(c.stack, spot{})
+	s := &c.stack[n].sheet
+	if err := c.pages.read(s, id); err != nil {
+		c.stack = c.stack[:n]
 		return err
 	}
-	c.stack = append(c.stack, spot{sheet: s})
-	if s.branch == (len(c.stack) == c.pages.depth) {
+	if s.branch == (n+1 == c.pages.depth) {
 		return damagedPage(s.id, "is at a wrong depth")
 	}
 	return nil

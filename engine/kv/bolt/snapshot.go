@@ -217,7 +217,10 @@ func (c *cursor) run(dst []kv.Pair) (n int) {
 	switch {
 	case c.reverse || c.keysOnly || c.err != nil:
 	case len(c.over) == 0 && c.bk != nil:
-		n, c.bk, c.bv, c.err = c.base.run(dst, c.rng.End)
+		var k, v []byte
+		var err error
+		n, k, v, err = c.base.run(dst, c.rng.End)
+		c.setBase(k, v, err)
 	case len(c.over) == 1 && c.bk == nil && c.over[0].Value() != nil:
 		s := c.over[0]
 		dst[0] = kv.Pair{Key: s.Key(), Value: s.Value()}
