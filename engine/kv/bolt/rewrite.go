@@ -408,8 +408,8 @@ func describe(bucket []byte, applied kv.Version) ([]byte, error) {
 	if t.root != 0 {
 		return nil, damagedPage(t.root, "has a description of a store that is too large")
 	}
-	s, err := readSheet(0, t.inline)
-	if err == nil {
+	var s sheet
+	if err = s.read(0, t.inline); err == nil {
 		err = s.check()
 	}
 	if err != nil {
