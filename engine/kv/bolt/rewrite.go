@@ -77,7 +77,13 @@ type rewriter struct {
 	w    pageWriter
 	in   *changes
 	rows []row // from that of the leaves upwards
+
+	leaves int         // that were visited
+	trim   func() bool // is called each trimEach of them
 }
+
+// trimEach is how many leaves in random places of a file may be mapped, each with its neighbours: 64 MiB.
+const trimEach = 1 << 10
 
 // rewrite applies changes to the tree that view shows, and gives its new root.
 func (r *rewriter) rewrite(view *pages, in *changes) (root uint64, err error) {
@@ -138,6 +144,9 @@ func (r *rewriter) visit(s sheet, height int, b bounds) error {
 		ratio = mixedFill
 	} else {
 		changed, ratio = r.leaf(&s, b.high)
+		if r.leaves++; r.leaves%trimEach == 0 {
+			r.trim()
+		}
 	}
 	if err != nil {
 		return err
