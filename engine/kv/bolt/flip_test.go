@@ -163,8 +163,11 @@ func readAll(path string, rows []row, seed uint64) (err error) {
 	scans := []scanned{{0, len(rows), false, 1, 0}, {0, len(rows), true, 1, 0}, {0, len(rows), false, 64, 0}}
 	for range 30 {
 		from := rnd.IntN(len(rows))
-		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(40)), rnd.IntN(2) == 0, 1 + 8*rnd.IntN(2), 0},
-			scanned{from, min(len(rows), from+rnd.IntN(400)), false, 1 + 8*rnd.IntN(2), rnd.IntN(400)})
+		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(40)), rnd.IntN(2) == 0, 1 + 8*rnd.IntN(2), 0})
+	}
+	for range 5 {
+		from := rnd.IntN(len(rows))
+		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(400)), false, 9, 1 + rnd.IntN(400)})
 	}
 	for _, s := range scans {
 		if err := note(s.compare(sn, rows)); err != nil {
