@@ -185,7 +185,8 @@ func skipping(t testing.TB, sn kv.Snapshot, c kv.Cursor, r kv.Range, opt kv.Scan
 		if n < most || !c.Next() {
 			break
 		}
-		if !whole.Next() || !bytes.Equal(c.Key(), whole.Key()) || !opt.KeysOnly && !bytes.Equal(c.Value(), whole.Value()) {
+		if !whole.Next() || !bytes.Equal(c.Key(), whole.Key()) ||
+			!opt.KeysOnly && !bytes.Equal(c.Value(), whole.Value()) {
 			t.Fatalf("behind a skip of %d: %q, want %q", n, c.Key(), whole.Key())
 		}
 		give()
