@@ -2,9 +2,10 @@ package value
 
 import "strconv"
 
-// AppendWith appends the text of the object: { a: 1 }. Values of all kinds but objects are written by other, which has
-// to write numbers that are no decimals, bools, NULL, NONE, strings, arrays as a whole, and record ids of plain table
-// names with keys of text or ints as AppendText does: those are written without it where they are in stored bytes.
+// AppendWith appends the text of the object: { a: 1 }. Its values are written by other. Where they are in stored bytes,
+// that is asked only for those whose text may be a matter of taste: all but bools, NULL, ints, floats, strings, bytes,
+// arrays of such, objects, and record ids of a plain table name with a key of text or an int, which have to be as
+// AppendText writes them.
 func (o *Object) AppendWith(dst []byte, other func([]byte, Value) []byte) []byte {
 	e := o.enc
 	if e != nil && len(e.edits) == 0 {

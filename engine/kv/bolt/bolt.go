@@ -89,7 +89,6 @@ type Store struct {
 	epochs  overlay.Epochs[state]
 	window  overlay.Window
 	failed  atomic.Pointer[error] // why the store is read-only
-	bases   atomic.Int64          // open readers of data.db
 	count   counters
 	commits *committer
 	turns   chan struct{} // holds one token while the commit turn is free

@@ -121,7 +121,7 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step 
 	}
 	var cur overlay.Cursor
 	in := changes{cur: &cur, more: cur.First(&t, nil)}
-	for r := (&rewriter{trim: s.trimResident}); ; {
+	for r := new(rewriter); ; {
 		if err := s.checkpointPart(r, view, &in, version, t.Len(), size); err != nil {
 			return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 		}

@@ -103,7 +103,7 @@ func BenchmarkDeletions(b *testing.B) {
 				}
 				var cur overlay.Cursor
 				in := changes{cur: &cur, more: cur.First(&t, nil), keys: keys, size: 1 << 30}
-				r := rewriter{trim: func() bool { return false }}
+				var r rewriter
 				r.w.begin(st.pager)
 				if _, err := r.rewrite(view, &in); err != nil {
 					b.Fatal(err)

@@ -111,15 +111,21 @@ func openPages(f io.ReaderAt, size int64) (pf *pageFile, bad []int, err error) {
 	if !secondOK {
 		bad = append(bad, 1)
 	}
-	switch {
-	case !firstOK && !secondOK:
-		return nil, bad, fmt.Errorf("both meta pages of %s are damaged: %w", dataFile, kv.ErrCorrupt)
-	case firstOK && (!secondOK || first.txid > second.txid):
-		pf.meta = first
-	default:
-		pf.meta = second
+	if pf.meta, err = newest(first, second, firstOK, secondOK); err != nil {
+		return nil, bad, err
 	}
 	return pf, bad, nil
+}
+
+// newest is the meta page that counts, of those that are sound.
+func newest(first, second fileMeta, firstOK, secondOK bool) (fileMeta, error) {
+	switch {
+	case !firstOK && !secondOK:
+		return fileMeta{}, fmt.Errorf("both meta pages of %s are damaged: %w", dataFile, kv.ErrCorrupt)
+	case firstOK && (!secondOK || first.txid > second.txid):
+		return first, nil
+	}
+	return second, nil
 }
 
 func damagedPage(id uint64, format string, args ...any) error {

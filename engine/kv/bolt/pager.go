@@ -14,7 +14,6 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/failpoint"
 )
 
@@ -66,19 +65,10 @@ func newPager(db *bbolt.DB, file *os.File) (p *pager, err error) {
 	head := unsafe.Slice((*byte)(p.data), 2*pageSize)
 	first, firstOK := parseMeta(head)
 	second, secondOK := parseMeta(head[pageSize:])
-	switch {
-	case !firstOK && !secondOK:
-		return nil, fmt.Errorf("both meta pages of %s are damaged: %w", dataFile, kv.ErrCorrupt)
-	case firstOK && (!secondOK || first.txid > second.txid):
-		p.meta = first
-	default:
-		p.meta = second
-	}
-	view, err := p.view()
-	if err != nil {
+	if p.meta, err = newest(first, second, firstOK, secondOK); err != nil {
 		return nil, err
 	}
-	ids, err := view.freeIDs(p.meta.freeList)
+	ids, err := p.mapped().freeIDs(p.meta.freeList)
 	if err != nil {
 		return nil, err
 	}
@@ -89,9 +79,12 @@ func newPager(db *bbolt.DB, file *os.File) (p *pager, err error) {
 
 // view is the file as the last transaction left it. It is good as long as a reader of it is live, or until the next
 // write.
-func (p *pager) view() (*pages, error) {
+func (p *pager) view() (*pages, error) { return mapPages(p.mapped(), p.meta) }
+
+// mapped is the pages of view, not looked at yet.
+func (p *pager) mapped() *pages {
 	size := uint64(p.meta.pageSize)
-	return mapPages(unsafe.Slice((*byte)(p.data), p.meta.pages*size), p.meta)
+	return &pages{data: unsafe.Slice((*byte)(p.data), p.meta.pages*size), size: size, count: p.meta.pages}
 }
 
 // begin takes note of a reader of what view gives.
@@ -102,13 +95,14 @@ func (p *pager) begin() (txid uint64) {
 	return p.meta.txid
 }
 
-// end takes back a begin.
-func (p *pager) end(txid uint64) {
+// end takes back a begin, and reports whether that was the last reader of all.
+func (p *pager) end(txid uint64) (last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.live[txid]--; p.live[txid] == 0 {
 		delete(p.live, txid)
 	}
+	return len(p.live) == 0
 }
 
 // oldest is the transaction that the oldest reader sees, or the last one.
@@ -191,14 +185,14 @@ func (p *pager) update(w *pageWriter, grow int64, change func() (root uint64, er
 // writeMeta makes a state the one that is found.
 func (p *pager) writeMeta(m fileMeta) error {
 	slot := m.txid % 2
-	if _, err := p.file.WriteAt(appendMeta(nil, slot, m), int64(slot)*int64(m.pageSize)); err != nil {
+	if _, err := p.file.WriteAt(metaPage(slot, m), int64(slot)*int64(m.pageSize)); err != nil {
 		return err
 	}
 	return p.db.Sync()
 }
 
-// appendMeta appends a meta page.
-func appendMeta(dst []byte, slot uint64, m fileMeta) []byte {
+// metaPage is the bytes of a meta page.
+func metaPage(slot uint64, m fileMeta) []byte {
 	le := binary.LittleEndian
 	buf := make([]byte, m.pageSize)
 	le.PutUint64(buf, slot)
@@ -213,7 +207,7 @@ func appendMeta(dst []byte, slot uint64, m fileMeta) []byte {
 	sum := fnv.New64a()
 	sum.Write(buf[16:72])
 	le.PutUint64(buf[72:], sum.Sum64())
-	return append(dst, buf...)
+	return buf
 }
 
 // pageWriter writes the pages of one transaction, and then of others. It keeps its room.
@@ -290,11 +284,7 @@ func (w *pageWriter) flush() error {
 // that were replaced.
 func (w *pageWriter) writeFreeList() (id uint64, err error) {
 	if old := w.p.meta.freeList; old != noFreeList {
-		view, err := w.p.view()
-		if err != nil {
-			return 0, err
-		}
-		buf, err := view.bytes(old)
+		buf, err := w.p.mapped().bytes(old)
 		if err != nil {
 			return 0, err
 		}

@@ -41,10 +41,10 @@ type sheet struct {
 	sound  bool // the checksums of all values were looked at
 }
 
-// mapPages finds the data bucket in a mapped file with a meta page.
-func mapPages(data []byte, m fileMeta) (p *pages, err error) {
+// mapPages finds the data bucket in the pages of a mapped file with a meta page.
+func mapPages(p *pages, m fileMeta) (_ *pages, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
-	p = &pages{data: data, size: uint64(m.pageSize), count: m.pages, buckets: m.root}
+	p.buckets = m.root
 	words := p.count/64 + 1
 	p.seen, p.sound, p.free = make([]atomic.Uint64, words), make([]atomic.Uint64, words), make([]uint64, words)
 	free, err := p.freeIDs(m.freeList)
@@ -116,7 +116,7 @@ func (p *pages) freeIDs(id uint64) ([]uint64, error) {
 
 // bucket finds the root of a bucket. There are so few of them that their tree is one leaf.
 func (p *pages) bucket(in sheet, name []byte) (sheet, error) {
-	i := in.search(name)
+	i := in.search(0, name)
 	if in.branch || i == in.n || !bytes.Equal(in.key(i), name) {
 		return sheet{}, fmt.Errorf("bucket %q is not to be found: %w", name, kv.ErrCorrupt)
 	}
@@ -271,9 +271,9 @@ func (s *sheet) child(i int) uint64 {
 	return binary.LittleEndian.Uint64(s.buf[pageHeader+i*pageElement+8:])
 }
 
-// search is the index of the first key >= key.
-func (s *sheet) search(key []byte) int {
-	lo, hi := 0, s.n
+// search is the index of the first key >= key, from an index on.
+func (s *sheet) search(from int, key []byte) int {
+	lo, hi := from, s.n
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
 		if bytes.Compare(s.key(m), key) < 0 {
@@ -378,10 +378,7 @@ func (c *boltCursor) run(dst []kv.Pair, end []byte) (n int, k, v []byte, err err
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	leaf := &c.stack[len(c.stack)-1]
 	if leaf.sound {
-		stop := leaf.n - 1
-		if end != nil && bytes.Compare(leaf.key(stop), end) >= 0 {
-			stop = leaf.search(end)
-		}
+		stop := leaf.stop(leaf.at, end)
 		for ; n < len(dst) && leaf.at < stop; n++ {
 			dst[n] = kv.Pair{Key: leaf.key(leaf.at), Value: wal.Unseal(leaf.value(leaf.at))}
 			leaf.at++
@@ -390,12 +387,21 @@ func (c *boltCursor) run(dst []kv.Pair, end []byte) (n int, k, v []byte, err err
 	return n, leaf.key(leaf.at), leaf.value(leaf.at), nil
 }
 
-// skip moves on by most elements, as far as the last one of the leaf, and not where end is in it. It gives the one that
-// it has passed last, and k and v, the one that it is at then.
+// stop is the element up to which those from an index on can be passed in one go: the first one that is not before end,
+// or the last.
+func (s *sheet) stop(from int, end []byte) int {
+	if last := s.n - 1; end == nil || bytes.Compare(s.key(last), end) < 0 {
+		return last
+	}
+	return s.search(from, end)
+}
+
+// skip moves on by most elements, as far as the last one of the leaf or the first one that is not before end. It gives
+// the one that it has passed last, and k and v, the one that it is at then.
 func (c *boltCursor) skip(most int, end []byte) (last []byte, n int, k, v []byte, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	leaf := &c.stack[len(c.stack)-1]
-	if n = min(most, leaf.n-1-leaf.at); n == 0 || end != nil && bytes.Compare(leaf.key(leaf.n-1), end) >= 0 {
+	if n = min(most, leaf.stop(leaf.at, end)-leaf.at); n == 0 {
 		return nil, 0, nil, nil, nil
 	}
 	leaf.at += n
@@ -456,7 +462,7 @@ func (c *boltCursor) descend(key []byte) error {
 	c.begin()
 	for {
 		top := &c.stack[len(c.stack)-1]
-		top.at = top.search(key)
+		top.at = top.search(0, key)
 		if !top.branch {
 			return nil
 		}

@@ -77,13 +77,7 @@ type rewriter struct {
 	w    pageWriter
 	in   *changes
 	rows []row // from that of the leaves upwards
-
-	leaves int         // that were visited
-	trim   func() bool // is called each trimEach of them
 }
-
-// trimEach is how many leaves in random places of a file may be mapped, each with its neighbours: 64 MiB.
-const trimEach = 1 << 10
 
 // rewrite applies changes to the tree that view shows, and gives its new root.
 func (r *rewriter) rewrite(view *pages, in *changes) (root uint64, err error) {
@@ -138,18 +132,14 @@ func (r *rewriter) visit(s sheet, height int, b bounds) error {
 	}
 	own := &r.rows[height]
 	carried := len(own.items)
-	changed, ratio, err := false, 0.0, error(nil)
-	if height > 0 {
-		changed, err = r.branch(&s, height, b.high)
-		ratio = mixedFill
-	} else {
+	changed, ratio := false, mixedFill
+	if height == 0 {
 		changed, ratio = r.leaf(&s, b.high)
-		if r.leaves++; r.leaves%trimEach == 0 {
-			r.trim()
+	} else {
+		var err error
+		if changed, err = r.branch(&s, height, b.high); err != nil {
+			return err
 		}
-	}
-	if err != nil {
-		return err
 	}
 	if own = &r.rows[height]; !changed && carried == 0 && s.id != 0 {
 		own.cut(0)
@@ -215,7 +205,7 @@ func (r *rewriter) leaf(s *sheet, high []byte) (changed bool, fill float64) {
 	}
 	for r.in.before(high) {
 		key := r.in.next()
-		i := at + s.searchFrom(at, key)
+		i := s.search(at, key)
 		until(i)
 		there := i < s.n && bytes.Equal(s.key(i), key)
 		if there {
@@ -229,20 +219,6 @@ func (r *rewriter) leaf(s *sheet, high []byte) (changed bool, fill float64) {
 	}
 	until(s.n)
 	return changed, fillOf(own.items)
-}
-
-// searchFrom is search behind the first elements, relative to them.
-func (s *sheet) searchFrom(from int, key []byte) int {
-	lo, hi := from, s.n
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		if bytes.Compare(s.key(m), key) < 0 {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	return lo - from
 }
 
 // write puts what is left of a row into pages.
@@ -277,10 +253,10 @@ func (r *rewriter) split(height int, ratio float64, flows bool) error {
 			}
 			size += next
 		}
-		if rest := len(own.items) - to; rest < least && to-from > least {
-			to -= (least - rest) % least
-		} else if rest < least {
-			to = len(own.items)
+		if to == len(own.items)-1 && least > 1 { // none is left alone
+			if to--; to-from < least {
+				to = len(own.items)
+			}
 		}
 		id, err := r.writePage(height, own.items[from:to])
 		if err != nil {
@@ -425,7 +401,7 @@ func describe(bucket []byte, applied kv.Version) ([]byte, error) {
 		return nil, err
 	}
 	out := bytes.Clone(bucket)
-	i := s.search(name("applied"))
+	i := s.search(0, name("applied"))
 	if i == s.n || !bytes.Equal(s.key(i), name("applied")) || len(s.value(i)) != 8 {
 		return nil, damagedPage(0, "does not describe the store")
 	}

@@ -36,9 +36,16 @@ func checkAgainstBbolt(t *testing.T, rnd *rand.Rand) {
 		}
 		var open []seen
 		for range 25 {
-			b := &kv.Batch{}
-			for _, w := range someWrites(rnd, space, longKeys, longValues) {
-				if b.Writes = append(b.Writes, w); w.Value == nil {
+			writes := someWrites(rnd, space, longKeys, longValues)
+			if rnd.IntN(30) == 0 { // nothing stays
+				writes = nil
+				for _, k := range slices.Sorted(maps.Keys(truth)) {
+					writes = append(writes, kv.Write{Key: []byte(k)})
+				}
+			}
+			b := &kv.Batch{Writes: writes}
+			for _, w := range writes {
+				if w.Value == nil {
 					delete(truth, string(w.Key))
 				} else {
 					truth[string(w.Key)] = string(w.Value)

@@ -14,7 +14,13 @@ type snapshot struct {
 	epoch *overlay.Epoch[state]
 	point boltCursor // for Get, made at the first use
 	done  bool
+
+	lookups int // in data.db
 }
+
+// trimEach is how many look-ups of one snapshot go by before it is asked how much of data.db is resident: each maps 16
+// pages, so they map 32 MiB.
+const trimEach = 512
 
 // Version implements kv.Snapshot.
 func (s *snapshot) Version() kv.Version { return s.epoch.Version }
@@ -27,6 +33,9 @@ func (s *snapshot) Get(key []byte) ([]byte, bool, error) {
 	}
 	if s.point.pages == nil {
 		s.point = st.base.cursor()
+	}
+	if s.lookups++; s.lookups%trimEach == 0 {
+		s.store.trimResident()
 	}
 	return s.point.get(key)
 }
@@ -198,7 +207,8 @@ func (c *cursor) skipBase(most int) (n int) {
 	}
 	last, n, k, v, err := c.base.skip(most, c.rng.End)
 	if n > 0 || err != nil {
-		c.key, c.val, c.bk, c.bv, c.err = last, nil, k, v, err
+		c.key, c.val = last, nil
+		c.setBase(k, v, err)
 		return n
 	}
 	c.key, c.val = c.bk, nil

@@ -31,7 +31,6 @@ func (s *Store) openBase() (*base, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.bases.Add(1)
 	size := int64(len(p.data))
 	s.count.fileBytes.Store(size)
 	if size > residentBytes {
@@ -48,8 +47,7 @@ func (s *Store) dropBase(b *base) error {
 	if b.refs.Add(-1) > 0 {
 		return nil
 	}
-	s.pager.end(b.txid)
-	if s.bases.Add(-1) == 0 {
+	if s.pager.end(b.txid) {
 		return s.db.Close()
 	}
 	return nil
