@@ -68,27 +68,6 @@ func TestLayerBesideItsReaders(t *testing.T) {
 	}
 }
 
-// TestFilterIsSeldomWrong holds what the filter is for.
-func TestFilterIsSeldomWrong(t *testing.T) {
-	var f filter
-	const keys = 600_000
-	for i := range keys {
-		f.add(scattered(i))
-	}
-	wrong := 0
-	for i := range keys {
-		if !f.mayHave(scattered(i)) {
-			t.Fatalf("key %d is not known", i)
-		}
-		if f.mayHave(scattered(keys + i)) {
-			wrong++
-		}
-	}
-	if wrong > keys/500 {
-		t.Errorf("%d of %d absent keys may be there", wrong, keys)
-	}
-}
-
 // BenchmarkAbsent looks for keys that are not there, as reads of what is below the layer do.
 func BenchmarkAbsent(b *testing.B) {
 	var l Layer
