@@ -2,10 +2,12 @@ package residence
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -42,21 +44,26 @@ func Drop(at, n uintptr) error {
 	return nil
 }
 
+// statm is /proc/self/statm, kept open: those who ask ask often.
+var statm = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/self/statm") })
+
 // Files is how many bytes of files are resident in this process, its program included; 0 where the kernel does not say.
 func Files() int64 {
-	raw, err := os.ReadFile("/proc/self/statm") // pages: size resident shared … (proc(5))
+	file, err := statm()
 	if err != nil {
 		return 0
 	}
-	f := strings.Fields(string(raw))
+	var buf [128]byte
+	n, _ := file.ReadAt(buf[:], 0) // what there is, and then io.EOF
+	f := bytes.Fields(buf[:n])     // pages: size resident shared … (proc(5))
 	if len(f) < 3 {
 		return 0
 	}
-	n, err := strconv.ParseInt(f[2], 10, 64)
+	pages, err := strconv.ParseInt(string(f[2]), 10, 64)
 	if err != nil {
 		return 0
 	}
-	return n * int64(os.Getpagesize())
+	return pages * int64(os.Getpagesize())
 }
 
 // constantMapping reads a line of /proc/self/maps. ok: it is a mapping of the file exe that can not be written.
