@@ -12,8 +12,10 @@ import (
 // the outer ranges that they asked within, the one that was used last in front.
 type gaps struct {
 	known  []gap
-	misses int // keys that were not there, since the last look for wide
-	wide   gap // around such a key; without a start there is none
+	misses int  // keys that were not there, since the last look for wide
+	wide   gap  // around such a key; without a start there is none
+	held   bool // wide has answered for another key since
+	vain   int  // looks in a row whose wide did not
 }
 
 type gap struct {
@@ -103,17 +105,28 @@ func (gs *gaps) toFront(i int) {
 	gs.known[0] = g
 }
 
-// someMisses is how many keys a transaction has to miss in the snapshot before it looks how wide the gap is that the
-// last of them is in. A row that is inserted is looked for first; most of those that come together have ids that ascend
-// from one gap, and where they do not, the look is a small part of theirs.
-const someMisses = 16
+// A transaction that has missed someMisses keys in the snapshot looks how wide the gap is that the last of them is in. A
+// row that is inserted is looked for first, and most of those that come together have ids that ascend from one gap.
+// Where they do not, each look is for twice as many misses as the one before, up to 2^mostVain times as many: what can
+// say by itself that it does not have a key does that for much less than such a look.
+const (
+	someMisses = 16
+	mostVain   = 6
+)
 
 // missed notes that a key is not in the snapshot.
 func (tx *Tx) missed(key []byte) (err error) {
-	if tx.gaps.misses++; tx.gaps.misses >= someMisses && tx.opt.Write {
-		tx.gaps.misses = 0
-		tx.gaps.wide, err = tx.gapAround(key)
+	gs := &tx.gaps
+	if gs.misses++; gs.misses < someMisses<<gs.vain || !tx.opt.Write {
+		return nil
 	}
+	if gs.misses = 0; gs.held {
+		gs.vain = 0
+	} else if gs.wide.Start != nil {
+		gs.vain = min(gs.vain+1, mostVain)
+	}
+	gs.held = false
+	gs.wide, err = tx.gapAround(key)
 	return err
 }
 
@@ -134,5 +147,7 @@ func (tx *Tx) gapAround(key []byte) (gap, error) {
 // hold reports whether key is known not to be in the snapshot.
 func (gs *gaps) hold(key []byte) bool {
 	g := &gs.wide
-	return g.Start != nil && bytes.Compare(g.Start, key) <= 0 && (g.End == nil || bytes.Compare(key, g.End) < 0)
+	in := g.Start != nil && bytes.Compare(g.Start, key) <= 0 && (g.End == nil || bytes.Compare(key, g.End) < 0)
+	gs.held = gs.held || in
+	return in
 }
