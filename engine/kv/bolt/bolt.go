@@ -31,7 +31,8 @@
 //
 // # Goroutines
 //
-// At most one checkpoint (Close waits for it), with syncs at an interval one that does them (stopped and awaited by
+// At most one checkpoint (Close waits for it), one that reads the keys of a large data.db into a filter (see absence),
+// one that looks how much of it is resident, with syncs at an interval one that does them (stopped and awaited by
 // Close), and the log's own preparer.
 //
 // # Layout
@@ -73,6 +74,8 @@ type Options struct {
 	MapSize         int     // greatest size of data.db; 0 = 1 TiB (1 GiB on Windows, where it is reserved)
 	FS              wal.FS  // of the log; nil = the machine's
 
+	absenceFrom int64 // bytes of data.db; 0 = 32 MiB
+
 	// Log gets what an operator should know: a replay, a disk that is full or fails. nil: no log.
 	Log *slog.Logger
 }
@@ -89,6 +92,7 @@ type Store struct {
 	epochs  overlay.Epochs[state]
 	window  overlay.Window
 	failed  atomic.Pointer[error] // why the store is read-only
+	absent  absence
 	count   counters
 	commits *committer
 	turns   chan struct{} // holds one token while the commit turn is free
@@ -96,7 +100,7 @@ type Store struct {
 	close   func() error
 	keeper  sync.Once // of keepResident, which only a large file needs
 
-	background sync.WaitGroup // of syncLoop and keepResident; stop ends them
+	background sync.WaitGroup // of syncLoop, keepResident and makeAbsence; stop ends them
 }
 
 // counters are read by Stats.
@@ -116,6 +120,9 @@ func Open(opt Options) (*Store, error) {
 	}
 	if opt.CheckpointBytes == 0 {
 		opt.CheckpointBytes = 96 << 20
+	}
+	if opt.absenceFrom == 0 {
+		opt.absenceFrom = failpoint.Limit("absence-from", absenceFrom)
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)

@@ -119,6 +119,7 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step 
 	if err != nil {
 		return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 	}
+	view.trim = s.trimResident
 	var cur overlay.Cursor
 	in := changes{cur: &cur, more: cur.First(&t, nil)}
 	for r := new(rewriter); ; {
@@ -127,6 +128,9 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step 
 		}
 		s.trimResident()
 		b, err := s.openBase()
+		if err == nil {
+			s.learnAbsent(b.pages.count)
+		}
 		if err != nil || !in.more {
 			return checkpointResult{version: version, base: b, err: err}
 		}
@@ -148,6 +152,7 @@ func (s *Store) checkpointPart(r *rewriter, view *pages, in *changes, version kv
 		if err != nil {
 			return 0, err
 		}
+		s.absent.add(r.news)
 		var applied *kv.Version
 		if !in.more {
 			applied = &version

@@ -76,13 +76,14 @@ type rewriter struct {
 	view *pages
 	w    pageWriter
 	in   *changes
-	rows []row // from that of the leaves upwards
+	rows []row    // from that of the leaves upwards
+	news [][]byte // keys that were not in the tree
 }
 
 // rewrite applies changes to the tree that view shows, and gives its new root.
 func (r *rewriter) rewrite(view *pages, in *changes) (root uint64, err error) {
 	top := view.depth // of the row above the root
-	r.view, r.in = view, in
+	r.view, r.in, r.news = view, in, r.news[:0]
 	for i := range r.rows {
 		r.rows[i].cut(0)
 	}
@@ -185,6 +186,7 @@ func (r *rewriter) branch(s *sheet, height int, high []byte) (changed bool, err 
 		if err != nil {
 			return false, err
 		}
+		r.view.came(1)
 		dropped := len(r.w.gone)
 		if err := r.visit(child, height-1, b); err != nil {
 			return false, err
@@ -214,6 +216,9 @@ func (r *rewriter) leaf(s *sheet, high []byte) (changed bool, fill float64) {
 		value := r.in.take()
 		if value != nil {
 			own.add(item{key: key, value: value, fresh: !there})
+			if !there {
+				r.news = append(r.news, key)
+			}
 		}
 		changed = changed || there || value != nil
 	}

@@ -14,13 +14,7 @@ type snapshot struct {
 	epoch *overlay.Epoch[state]
 	point boltCursor // for Get, made at the first use
 	done  bool
-
-	lookups int // in data.db
 }
-
-// trimEach is how many look-ups of one snapshot go by before it is asked how much of data.db is resident: each maps 16
-// pages, so they map 32 MiB.
-const trimEach = 512
 
 // Version implements kv.Snapshot.
 func (s *snapshot) Version() kv.Version { return s.epoch.Version }
@@ -31,13 +25,17 @@ func (s *snapshot) Get(key []byte) ([]byte, bool, error) {
 	if v, known := st.lookup(key); known {
 		return v, v != nil, nil
 	}
+	if keys := st.base.keys; keys != nil && !keys.MayHave(key) {
+		return nil, false, nil
+	}
 	if s.point.pages == nil {
 		s.point = st.base.cursor()
 	}
-	if s.lookups++; s.lookups%trimEach == 0 {
-		s.store.trimResident()
+	v, ok, err := s.point.get(key)
+	if !ok {
+		s.store.absent.vain.Add(1)
 	}
-	return s.point.get(key)
+	return v, ok, err
 }
 
 // Scan implements kv.Snapshot.
@@ -58,6 +56,7 @@ func (s *snapshot) Release() {
 		return
 	}
 	s.done = true
+	s.point.tell()
 	if s.store.epochs.Release(s.epoch) {
 		// A read transaction that cannot be closed is of no further consequence here.
 		_ = s.store.dropBase(s.epoch.State.base)
@@ -328,4 +327,10 @@ func (c *cursor) Value() []byte { return c.val }
 func (c *cursor) Err() error { return c.err }
 
 // Close implements kv.Cursor.
-func (c *cursor) Close() { c.left = 0 }
+func (c *cursor) Close() {
+	c.left = 0
+	if c.base.leaves > 0 { // the snapshot may be gone, so the next reader tells of them
+		c.base.pages.leaves.Add(c.base.leaves)
+		c.base.leaves = 0
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/nacredb/nacre/engine/kv"
+	"github.com/nacredb/nacre/engine/kv/bloom"
 	"github.com/nacredb/nacre/engine/kv/overlay"
 	"github.com/nacredb/nacre/engine/kv/wal"
 )
@@ -22,7 +23,8 @@ type state struct {
 type base struct {
 	txid  uint64 // the transaction that it sees
 	pages *pages
-	refs  atomic.Int64 // states that hold it; only the committer adds
+	keys  *bloom.Filter // all of them, and others; nil: not known
+	refs  atomic.Int64  // states that hold it; only the committer adds
 }
 
 // openBase begins to read what data.db has now.
@@ -31,12 +33,13 @@ func (s *Store) openBase() (*base, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.trim = s.trimResident
 	size := int64(len(p.data))
 	s.count.fileBytes.Store(size)
 	if size > residentBytes {
 		s.keeper.Do(func() { s.background.Go(s.keepResident) })
 	}
-	return &base{txid: s.pager.begin(), pages: p}, nil
+	return &base{txid: s.pager.begin(), pages: p, keys: s.absent.filter.Load()}, nil
 }
 
 func (b *base) cursor() boltCursor { return boltCursor{pages: b.pages} }
