@@ -105,8 +105,8 @@ func (gs *gaps) toFront(i int) {
 	gs.known[0] = g
 }
 
-// A transaction that has missed someMisses keys in the snapshot looks how wide the gap is that the last of them is in. A
-// row that is inserted is looked for first, and most of those that come together have ids that ascend from one gap.
+// A transaction that has missed someMisses keys in the snapshot looks how wide the gap is that the last of them is in.
+// A row that is inserted is looked for first, and most of those that come together have ids that ascend from one gap.
 // Where they do not, each look is for twice as many misses as the one before, up to 2^mostVain times as many: what can
 // say by itself that it does not have a key does that for much less than such a look.
 const (

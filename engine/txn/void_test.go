@@ -1,15 +1,17 @@
 package txn_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/txn"
-	"pgregory.net/rapid"
 )
 
 func between(start, end string) kv.Range { return kv.Range{Start: []byte(start), End: []byte(end)} }
@@ -198,4 +200,72 @@ func TestMissInAGapCountsAsRead(t *testing.T) {
 	if err := tx.Commit(ctx); !errors.Is(err, kv.ErrConflict) {
 		t.Errorf("commit: %v, want a conflict", err)
 	}
+}
+
+// TestScatteredMisses: keys that are missing from one gap are looked for in the store until the gap is known; keys that
+// are each missing from a gap of its own are not worth many looks at gaps.
+func TestScatteredMisses(t *testing.T) {
+	st := &countingStore{Store: mem.New()}
+	setup := begin(t, st, true)
+	for i := range 2000 {
+		if err := setup.Set(fmt.Appendf(nil, "k%04d", i), []byte("v")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := setup.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name        string
+		key         func(i int) []byte
+		gets, scans [2]int // at least and at most
+	}{
+		{"one gap", func(i int) []byte { return fmt.Appendf(nil, "k1000-%04d", i) }, [2]int{16, 32}, [2]int{1, 3}},
+		{"each its own", func(i int) []byte { return fmt.Appendf(nil, "k%04d-", i*773%2000) },
+			[2]int{1900, 2000}, [2]int{3, 24}},
+		{"both by turns", func(i int) []byte {
+			if i/500%2 == 0 {
+				return fmt.Appendf(nil, "k%04d-", i*773%2000)
+			}
+			return fmt.Appendf(nil, "k1000-%04d", i)
+		}, [2]int{1000, 1900}, [2]int{3, 32}},
+	} {
+		tx := begin(t, st, true)
+		st.gets, st.scans = 0, 0
+		for i := range 2000 {
+			if v, err := tx.Get(tc.key(i)); v != nil || err != nil {
+				t.Fatal(v, err)
+			}
+		}
+		tx.Cancel()
+		if st.gets < tc.gets[0] || st.gets > tc.gets[1] || st.scans < tc.scans[0] || st.scans > tc.scans[1] {
+			t.Errorf("%s: %d look-ups, %d scans, want %v, %v", tc.name, st.gets, st.scans, tc.gets, tc.scans)
+		}
+	}
+}
+
+// countingStore counts what its snapshots are asked.
+type countingStore struct {
+	kv.Store
+	gets, scans int
+}
+
+func (s *countingStore) Begin(ctx context.Context) (kv.Snapshot, error) {
+	sn, err := s.Store.Begin(ctx)
+	return countingSnapshot{sn, s}, err
+}
+
+type countingSnapshot struct {
+	kv.Snapshot
+	of *countingStore
+}
+
+func (s countingSnapshot) Get(key []byte) ([]byte, bool, error) {
+	s.of.gets++
+	return s.Snapshot.Get(key)
+}
+
+func (s countingSnapshot) Scan(r kv.Range, o kv.ScanOptions) kv.Cursor {
+	s.of.scans++
+	return s.Snapshot.Scan(r, o)
 }

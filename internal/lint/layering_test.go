@@ -15,7 +15,8 @@ const module = "github.com/nacredb/nacre/"
 // layers are the packages from the ground up. A package may import those of lower layers only,
 // and, where its own line says so, named ones of the same layer.
 var layers = [][]string{
-	{"engine/collate", "engine/errs", "engine/kv/bloom", "engine/real", "engine/textpatch", "internal/begin", "internal/blake3",
+	{"engine/collate", "engine/errs", "engine/kv/bloom", "engine/real", "engine/textpatch",
+		"internal/begin", "internal/blake3",
 		"internal/footprint", "internal/heap", "internal/life", "internal/loopback", "internal/otlp",
 		"internal/residence", "internal/socket",
 		"internal/textcache", "internal/vectors", "internal/wide"},

@@ -133,7 +133,7 @@ func (c *crasher) dsn() string { return "bolt://" + c.path + "?" + c.options }
 // plan chooses how the next process dies: the environment for it, and after what time otherwise.
 func (c *crasher) plan() (environ []string, after time.Duration) {
 	after = 20*time.Millisecond + time.Duration(c.rnd.Int64N(int64(c.longest)))
-	environ = []string{"NACRE_FAILPOINT_LIMITS=checkpoint-keys=3000,segment=262144"}
+	environ = []string{"NACRE_FAILPOINT_LIMITS=checkpoint-keys=3000,segment=262144,absence-from=1"}
 	if !failpoint.Enabled || c.rnd.IntN(3) == 0 {
 		return environ, after
 	}

@@ -127,8 +127,8 @@ func (p *pages) estimateUnder(s sheet, depth int) (keys int, err error) {
 // eachOfLeaves is after how many leaves gatherKeys looks whether it is to stop.
 const eachOfLeaves = 1024
 
-// gatherKeys adds all keys to a filter. Checksums have to vouch for them, for a damaged key stands for another one, which
-// the filter would deny.
+// gatherKeys adds all keys to a filter. Checksums have to vouch for them, for a damaged key stands for another one,
+// which the filter would deny.
 func (s *Store) gatherKeys(p *pages, f *bloom.Filter) (err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	c := boltCursor{pages: p, values: true}

@@ -562,7 +562,7 @@ func (c *boltCursor) down() error {
 
 // trimEach is how many leaves the readers of a state come to before it is asked how much of data.db is resident. For
 // each, the kernel maps what it holds in one piece around it, up to 1 MiB since Linux 6.18, 64 KiB before.
-const trimEach = 128
+const trimEach = 64
 
 // tell counts the leaves that the cursor came to.
 func (c *boltCursor) tell() {

@@ -20,13 +20,15 @@ import (
 // over some checkpoints.
 func TestFilesAreThoseOfBbolt(t *testing.T) {
 	for seed := range uint64(6) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkAgainstBbolt(t, rand.New(rand.NewPCG(seed, 7))) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { checkAgainstBbolt(t, rand.New(rand.NewPCG(seed, 7)), Options{}) })
 	}
 }
 
-func checkAgainstBbolt(t *testing.T, rnd *rand.Rand) {
+// checkAgainstBbolt writes and reads at random, in three lives of a store, and gives how many look-ups a filter of its
+// keys has answered.
+func checkAgainstBbolt(t *testing.T, rnd *rand.Rand, opt Options) (denied int) {
 	path := filepath.Join(t.TempDir(), "x.db")
-	opt := Options{Path: path, CheckpointKeys: 100 + rnd.IntN(800), Sync: kv.SyncNever}
+	opt.Path, opt.CheckpointKeys, opt.Sync = path, 100+rnd.IntN(800), kv.SyncNever
 	space, longKeys, longValues := 200+rnd.IntN(20_000), rnd.IntN(3) == 0, rnd.IntN(2) == 0
 	truth := map[string]string{}
 	for range 3 {
@@ -61,6 +63,7 @@ func checkAgainstBbolt(t *testing.T, rnd *rand.Rand) {
 				}
 				open = append(open, seen{sn, maps.Clone(truth)})
 			}
+			denied += lookUp(t, rnd, st, truth, writes)
 			if len(open) > 3 || len(open) > 0 && rnd.IntN(20) == 0 {
 				i := rnd.IntN(len(open))
 				open[i].check(t)
@@ -75,6 +78,7 @@ func checkAgainstBbolt(t *testing.T, rnd *rand.Rand) {
 		}
 		checkFileByBbolt(t, path, truth)
 	}
+	return denied
 }
 
 // someWrites are runs of keys, single ones, and deletions of both.
