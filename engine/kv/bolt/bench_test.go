@@ -207,3 +207,25 @@ func BenchmarkScatteredScan(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/row")
 }
+
+// BenchmarkBuild makes a store of 300,000 rows of 200 bytes with a Builder.
+func BenchmarkBuild(b *testing.B) {
+	const keys = 300_000
+	for b.Loop() {
+		path := filepath.Join(b.TempDir(), "x.db")
+		bd, err := bolt.NewBuilder(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		value := make([]byte, 200)
+		for i := range keys {
+			if err := bd.Put(fmt.Appendf(nil, "space---%016x", i), value); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if err := bd.Finish(1); err != nil {
+			b.Fatal(err)
+		}
+		reportSpace(b, path, keys*(24+200))
+	}
+}

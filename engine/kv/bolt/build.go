@@ -21,23 +21,13 @@ import (
 // soon.
 const builtFill = 0.9
 
-// Limits of one bbolt transaction of a Builder.
-const (
-	builtKeys  = 50_000
-	builtBytes = 32 << 20
-)
-
 // Builder makes a new store from keys in ascending order, without a log: for restore and compact.
 // What it makes can be opened after Finish, never before. It belongs to one goroutine.
 type Builder struct {
-	s      Store // only its identity and file are used
-	tx     *bbolt.Tx
-	data   *bbolt.Bucket
-	last   []byte
-	sealed []byte // block that sealed values are cut from; bbolt holds them until the commit
-	keys   int    // in tx
-	size   int    // likewise
-	total  uint64
+	s     Store    // only its identity and file are used
+	r     rewriter // whose rows have what is not in pages yet
+	last  []byte
+	block []byte // that keys and sealed values of the row of leaves are cut from
 }
 
 // NewBuilder starts a store in the directory path, which must be absent or empty.
@@ -49,12 +39,7 @@ func NewBuilder(path string) (*Builder, error) {
 	if _, err := b.s.openData(); err != nil {
 		return nil, fmt.Errorf("build %s: %w", path, err)
 	}
-	b.s.db.NoSync, b.s.db.NoGrowSync = true, true
-	err := b.begin()
-	if err == nil {
-		err = putFormat(b.tx.Bucket(metaBucket()), formatUnfinished)
-	}
-	if err != nil {
+	if err := b.begin(); err != nil {
 		return nil, errors.Join(fmt.Errorf("build %s: %w", path, err), b.s.db.Close())
 	}
 	return b, nil
@@ -63,84 +48,128 @@ func NewBuilder(path string) (*Builder, error) {
 // formatUnfinished is the format number of a store that is still being built: nothing opens it.
 const formatUnfinished = 0
 
-func putFormat(meta *bbolt.Bucket, format uint32) error {
-	return meta.Put(name("format"), binary.BigEndian.AppendUint32(nil, format))
-}
-
+// begin marks the store as unfinished, and begins the transaction that all keys are written in.
 func (b *Builder) begin() (err error) {
-	if b.tx, err = b.s.db.Begin(true); err != nil {
+	p := b.s.pager
+	if b.r.view, err = p.view(); err != nil {
 		return err
 	}
-	b.data = b.tx.Bucket(dataBucket())
-	b.data.FillPercent = builtFill
-	b.keys, b.size, b.sealed = 0, 0, nil
-	return nil
+	err = p.update(&b.r.w, 0, func() (uint64, error) {
+		leaf, err := b.r.writePage(0, nil)
+		if err != nil {
+			return 0, err
+		}
+		return b.r.rewriteRoot(leaf, formatFact(formatUnfinished))
+	})
+	if err != nil {
+		return err
+	}
+	b.r.view, err = p.view()
+	b.r.w.begin(p)
+	b.r.w.drop(b.r.view.root.id, p.meta.pageSize)
+	b.r.rows = make([]row, 2)
+	return err
 }
+
+// rowBytes is how much of a row is kept: many pages of it are written at once.
+const rowBytes = 256 << 10
 
 // Put adds a key, which must be greater than the one before. It copies both.
 func (b *Builder) Put(key, value []byte) error {
 	if err := kv.CheckKey(key); err != nil {
 		return err
 	}
-	if b.total > 0 && bytes.Compare(key, b.last) <= 0 {
+	if b.last != nil && bytes.Compare(key, b.last) <= 0 {
 		return fmt.Errorf("build: key %x does not follow %x", key, b.last)
 	}
-	if b.keys >= builtKeys || b.size >= builtBytes {
-		if err := b.tx.Commit(); err != nil {
-			return fmt.Errorf("build: %w", err)
-		}
-		if err := b.begin(); err != nil {
-			return fmt.Errorf("build: %w", err)
-		}
+	it := b.item(key, value)
+	b.last = it.key
+	if b.r.rows[0].add(it); b.r.rows[0].bytes < rowBytes {
+		return nil
 	}
-	if err := b.data.Put(key, b.seal(key, value)); err != nil {
-		return fmt.Errorf("build: %w", err)
-	}
-	b.last = append(b.last[:0], key...)
-	b.keys++
-	b.size += len(key) + len(value)
-	b.total++
-	return nil
+	return b.flow()
 }
 
 const sealedBlock = 1 << 20
 
-// seal gives the sealed form of value in memory that stays until the commit.
-func (b *Builder) seal(key, value []byte) []byte {
-	n := len(value) + wal.SealSize
-	if n > cap(b.sealed)-len(b.sealed) {
-		b.sealed = make([]byte, 0, max(n, sealedBlock))
+// item gives the key and the sealed value in memory of their own.
+func (b *Builder) item(key, value []byte) item {
+	n := len(key) + len(value) + wal.SealSize
+	if n > cap(b.block)-len(b.block) {
+		b.block = make([]byte, 0, max(n, sealedBlock))
 	}
-	at := len(b.sealed)
-	b.sealed = wal.Seal(b.sealed, key, value)
-	return b.sealed[at:len(b.sealed):len(b.sealed)]
+	at := len(b.block)
+	to := at + len(key)
+	b.block = wal.Seal(append(b.block, key...), key, value)
+	return item{key: b.block[at:to:to], value: b.block[to:len(b.block):len(b.block)]}
+}
+
+// flow writes what fills pages of the rows that have grown long.
+func (b *Builder) flow() error {
+	for height := 0; b.r.rows[height].bytes >= rowBytes; height++ {
+		if err := b.split(height, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// split puts a row into pages; flows: but for what does not fill one.
+func (b *Builder) split(height int, flows bool) error {
+	if len(b.r.rows) == height+1 {
+		b.r.rows = append(b.r.rows, row{})
+	}
+	before := len(b.r.rows[height+1].items)
+	if err := b.r.split(height, builtFill, flows); err != nil {
+		return fmt.Errorf("build: %w", err)
+	}
+	for i := range b.r.rows[height+1].items[before:] { // the block of a key is not kept for it
+		it := &b.r.rows[height+1].items[before+i]
+		it.key = bytes.Clone(it.key)
+	}
+	return nil
 }
 
 // Finish makes the store durable, at version, and closes it.
 func (b *Builder) Finish(version kv.Version) error {
-	meta := b.tx.Bucket(metaBucket())
-	err := errors.Join(putApplied(meta, version), putFormat(meta, FormatVersion))
-	if err == nil {
-		err = b.tx.Commit()
-	} else {
-		err = errors.Join(err, b.tx.Rollback())
-	}
-	if err == nil {
-		err = b.s.db.Sync()
-	}
-	if err = errors.Join(err, b.s.db.Close()); err != nil {
+	if err := errors.Join(b.commit(version), b.s.db.Close()); err != nil {
 		return fmt.Errorf("finish %s: %w", b.s.opt.Path, err)
 	}
 	return errors.Join(wal.OS{}.SyncDir(b.s.opt.Path), wal.OS{}.SyncDir(filepath.Dir(b.s.opt.Path)))
 }
 
+// commit writes what is left of the rows, and what says that the store is finished.
+func (b *Builder) commit(version kv.Version) error {
+	data, err := b.root()
+	if err != nil {
+		return err
+	}
+	root, err := b.r.rewriteRoot(data, appliedFact(version), formatFact(FormatVersion))
+	if err != nil {
+		return err
+	}
+	return b.s.pager.commit(&b.r.w, root, 0)
+}
+
+// root writes what is left of the rows, and gives the page that is above all others.
+func (b *Builder) root() (uint64, error) {
+	if b.last == nil {
+		return b.r.writePage(0, nil)
+	}
+	for height := 0; ; height++ {
+		rest := b.r.rows[height:]
+		if height > 0 && len(rest) == 1 && len(rest[0].items) == 1 {
+			return rest[0].items[0].child, nil
+		}
+		if err := b.split(height, false); err != nil {
+			return 0, err
+		}
+	}
+}
+
 // Abort closes the unfinished store and removes its directory.
 func (b *Builder) Abort() error {
-	err := b.tx.Rollback()
-	if errors.Is(err, bolterrors.ErrTxClosed) { // a commit that failed has closed it
-		err = nil
-	}
-	return errors.Join(err, b.s.db.Close(), os.RemoveAll(b.s.opt.Path))
+	return errors.Join(b.s.db.Close(), os.RemoveAll(b.s.opt.Path))
 }
 
 // Unused reports whether the store at path, with at least its data.db, is open in

@@ -114,3 +114,34 @@ func TestTwoMakersOfOneStore(t *testing.T) {
 	}
 	closeStore(t, open(t, bolt.Options{Path: path}))
 }
+
+// TestUnfinishedStore: nothing opens a store whose Builder was stopped in the midst, not even before its first key.
+func TestUnfinishedStore(t *testing.T) {
+	for _, keys := range []int{0, 1, 30_000} {
+		path, left := filepath.Join(t.TempDir(), "x.db"), filepath.Join(t.TempDir(), "left.db")
+		b, err := bolt.NewBuilder(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range keys {
+			if err := b.Put(fmt.Appendf(nil, "%06d", i), []byte("value")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.CopyFS(left, os.DirFS(path)); err != nil { // what a kill leaves
+			t.Fatal(err)
+		}
+		if err := b.Abort(); err != nil {
+			t.Fatal(err)
+		}
+		if finished, err := bolt.Finished(left); err != nil || finished {
+			t.Errorf("%d keys: finished %v, %v", keys, finished, err)
+		}
+		if st, err := bolt.Open(bolt.Options{Path: left}); !errors.Is(err, kv.ErrFormat) {
+			t.Errorf("%d keys: opened with %v, want ErrFormat", keys, err)
+			if err == nil {
+				closeStore(t, st)
+			}
+		}
+	}
+}

@@ -153,11 +153,10 @@ func (s *Store) checkpointPart(r *rewriter, view *pages, in *changes, version kv
 			return 0, err
 		}
 		s.absent.add(r.news)
-		var applied *kv.Version
-		if !in.more {
-			applied = &version
+		if in.more {
+			return r.rewriteRoot(data)
 		}
-		return r.rewriteRoot(data, applied)
+		return r.rewriteRoot(data, appliedFact(version))
 	})
 }
 

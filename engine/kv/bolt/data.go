@@ -306,7 +306,9 @@ func (s *Store) readMeta() (applied kv.Version, err error) {
 	case fresh:
 		err = s.initMeta()
 	case older:
-		err = s.db.Update(func(tx *bbolt.Tx) error { return putFormat(tx.Bucket(metaBucket()), FormatVersion) })
+		err = s.db.Update(func(tx *bbolt.Tx) error {
+			return putFact(tx.Bucket(metaBucket()), formatFact(FormatVersion))
+		})
 	}
 	return applied, err
 }
@@ -323,12 +325,10 @@ func (s *Store) initMeta() error {
 			return err
 		}
 		return errors.Join(
-			putFormat(m, FormatVersion),
-			m.Put(name("id"), s.id[:]),
-			putApplied(m, 0))
+			putFact(m, formatFact(FormatVersion)),
+			putFact(m, fact{name("id"), s.id[:]}),
+			putFact(m, appliedFact(0)))
 	})
 }
 
-func putApplied(meta *bbolt.Bucket, v kv.Version) error {
-	return meta.Put(name("applied"), binary.BigEndian.AppendUint64(nil, uint64(v)))
-}
+func putFact(meta *bbolt.Bucket, f fact) error { return meta.Put(f.name, f.value) }

@@ -149,6 +149,11 @@ func (p *pager) update(w *pageWriter, grow int64, change func() (root uint64, er
 	if err != nil {
 		return err
 	}
+	return p.commit(w, root, grow)
+}
+
+// commit ends a transaction, with the root of all pages. Nothing else has written since its begin.
+func (p *pager) commit(w *pageWriter, root uint64, grow int64) (err error) {
 	meta := p.meta
 	meta.txid++
 	meta.root = root

@@ -364,9 +364,19 @@ func common(a, b []byte) int {
 	return n
 }
 
-// rewriteRoot writes the leaf of the buckets: that of the data with another root, and the description with another
-// version if applied is one.
-func (r *rewriter) rewriteRoot(data uint64, applied *kv.Version) (root uint64, err error) {
+// fact is an entry of the bucket that describes the store.
+type fact struct{ name, value []byte }
+
+func appliedFact(v kv.Version) fact {
+	return fact{name("applied"), binary.BigEndian.AppendUint64(nil, uint64(v))}
+}
+
+func formatFact(format uint32) fact {
+	return fact{name("format"), binary.BigEndian.AppendUint32(nil, format)}
+}
+
+// rewriteRoot writes the leaf of the buckets: that of the data with another root, and the description with other facts.
+func (r *rewriter) rewriteRoot(data uint64, facts ...fact) (root uint64, err error) {
 	old, err := r.view.sheet(r.view.buckets)
 	if err != nil {
 		return 0, err
@@ -378,8 +388,8 @@ func (r *rewriter) rewriteRoot(data uint64, applied *kv.Version) (root uint64, e
 		case bytes.Equal(it.key, dataBucket()):
 			it.value = binary.LittleEndian.AppendUint64(nil, data)
 			it.value = append(it.value, make([]byte, 8)...)
-		case bytes.Equal(it.key, metaBucket()) && applied != nil:
-			if it.value, err = describe(it.value, *applied); err != nil {
+		case bytes.Equal(it.key, metaBucket()) && len(facts) > 0:
+			if it.value, err = describe(it.value, facts); err != nil {
 				return 0, err
 			}
 		}
@@ -389,8 +399,8 @@ func (r *rewriter) rewriteRoot(data uint64, applied *kv.Version) (root uint64, e
 	return r.writePage(0, items)
 }
 
-// describe is the bucket that describes the store with another version.
-func describe(bucket []byte, applied kv.Version) ([]byte, error) {
+// describe is the bucket that describes the store with other facts, each as long as before.
+func describe(bucket []byte, facts []fact) ([]byte, error) {
 	t, err := parseBucket(bucket)
 	if err != nil {
 		return nil, err
@@ -406,11 +416,13 @@ func describe(bucket []byte, applied kv.Version) ([]byte, error) {
 		return nil, err
 	}
 	out := bytes.Clone(bucket)
-	i := s.search(0, name("applied"))
-	if i == s.n || !bytes.Equal(s.key(i), name("applied")) || len(s.value(i)) != 8 {
-		return nil, damagedPage(0, "does not describe the store")
+	for _, f := range facts {
+		i := s.search(0, f.name)
+		if i == s.n || !bytes.Equal(s.key(i), f.name) || len(s.value(i)) != len(f.value) {
+			return nil, damagedPage(0, "does not describe the store")
+		}
+		_, at := s.extent(i)
+		copy(out[16+at:], f.value)
 	}
-	_, at := s.extent(i)
-	binary.BigEndian.PutUint64(out[16+at:], uint64(applied))
 	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"go.etcd.io/bbolt"
@@ -113,6 +114,63 @@ func someWrites(rnd *rand.Rand, space int, longKeys, longValues bool) []kv.Write
 		out = append(out, kv.Write{Key: []byte(k), Value: writes[k]})
 	}
 	return out
+}
+
+// TestBuiltFilesAreThoseOfBbolt: what a Builder makes is such a file, too, of any size and shape of its content.
+func TestBuiltFilesAreThoseOfBbolt(t *testing.T) {
+	for seed, n := range []int{0, 1, 2, 3, 50, 120, 700, 5000, 9000, 40_000} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			rnd := rand.New(rand.NewPCG(uint64(seed), 13))
+			longKeys, longValues := seed%2 == 0, seed%3 == 0
+			truth := map[string]string{}
+			for i := range n {
+				k := fmt.Sprintf("%06d", i*7)
+				if longKeys && rnd.IntN(10) == 0 {
+					k += strings.Repeat("k", rnd.IntN(9000))
+				}
+				v := strings.Repeat("v", rnd.IntN(120))
+				if longValues && rnd.IntN(50) == 0 {
+					v = strings.Repeat("v", rnd.IntN(300_000))
+				}
+				truth[k] = v
+			}
+			path := filepath.Join(t.TempDir(), "x.db")
+			b, err := NewBuilder(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, k := range slices.Sorted(maps.Keys(truth)) {
+				if err := b.Put([]byte(k), []byte(truth[k])); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := b.Finish(9); err != nil {
+				t.Fatal(err)
+			}
+			checkFileByBbolt(t, path, truth)
+			st := mustOpen(t, Options{Path: path, CheckpointKeys: 200})
+			sn, err := st.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen{sn, truth}.check(t)
+			for range 20 { // what is built can be changed
+				writes := someWrites(rnd, 7*n+1, longKeys, longValues)
+				if _, err := st.Commit(t.Context(), &kv.Batch{Writes: writes}); err != nil {
+					t.Fatal(err)
+				}
+				for _, w := range writes {
+					if delete(truth, string(w.Key)); w.Value != nil {
+						truth[string(w.Key)] = string(w.Value)
+					}
+				}
+			}
+			if err := st.Close(); err != nil {
+				t.Fatal(err)
+			}
+			checkFileByBbolt(t, path, truth)
+		})
+	}
 }
 
 // seen is a snapshot with what it has to show.
