@@ -115,7 +115,7 @@ func (w *writer) newID(ctx context.Context, tb *catalog.Table,
 		return nil, false, err
 	}
 	if fresh = key.IsNone(); fresh {
-		key = w.r.Ex.NewKey("rand")
+		key = value.Str(w.keys.Next())
 	}
 	return &value.RecordID{Table: tb.Name, Key: key}, fresh, nil
 }

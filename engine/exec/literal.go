@@ -121,12 +121,12 @@ func (r *Run) mock(x *ast.Mock) (value.Value, error) {
 	if n > int64(r.Ex.Limits.Array) {
 		return value.None, tooLarge(r.Ex.Limits.Array)
 	}
-	out := make([]value.Value, n)
+	out, keys := make([]value.Value, n), value.RandomKeys{}
 	for i := range out {
 		if x.IsRange {
 			out[i] = value.Record(x.Table, value.Int(from+int64(i)))
 		} else {
-			out[i] = value.Record(x.Table, r.Ex.NewKey("rand"))
+			out[i] = value.Record(x.Table, value.Str(keys.Next()))
 		}
 	}
 	return value.ArrayOf(out), nil

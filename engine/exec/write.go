@@ -110,7 +110,8 @@ type writer struct {
 	out  *ast.Output
 	none ast.OutputKind // what no RETURN clause means
 	rows []value.Value
-	sum  held // of rows
+	sum  held             // of rows
+	keys value.RandomKeys // of the records without an id
 
 	kept   once // the sub-selects of SET that say the same for every row
 	sought bool // the targets are what a sub-select found, which may be nothing under ONLY

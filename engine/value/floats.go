@@ -65,9 +65,15 @@ func storedFloats(dst []float64, b []byte) (out []float64, ok bool) {
 		if p >= len(b) {
 			return dst, false
 		}
-		if b[p] == cborFloat64 && p+9 <= len(b) {
+		ib := b[p]
+		if ib == cborFloat64 && p+9 <= len(b) {
 			dst = append(dst, math.Float64frombits(binary.BigEndian.Uint64(b[p+1:])))
 			p += 9
+			continue
+		}
+		if size, i := briefInt(b[p:]); size > 0 {
+			dst = append(dst, float64(i))
+			p += size
 			continue
 		}
 		d.pos = p
@@ -86,4 +92,24 @@ func storedFloats(dst []float64, b []byte) (out []float64, ok bool) {
 		p = d.pos
 	}
 	return dst, true
+}
+
+// briefInt reads the int that b begins with, if it has three bytes at most. size is 0 for anything else.
+func briefInt(b []byte) (size, n int) {
+	ib := b[0]
+	if ib >= majorBytes {
+		return 0, 0
+	}
+	switch info := ib & 0x1f; {
+	case info < 24:
+		size, n = 1, int(info)
+	case info == 24 && len(b) > 1:
+		size, n = 2, int(b[1])
+	case info == 25 && len(b) > 2:
+		size, n = 3, int(binary.BigEndian.Uint16(b[1:]))
+	}
+	if ib >= majorNeg {
+		n = ^n
+	}
+	return size, n
 }

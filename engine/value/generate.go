@@ -8,20 +8,69 @@ import (
 
 // RandomKey generates a record key: 20 of a–z and 0–9, which is 103 bits from the system's secure source.
 func RandomKey() string {
-	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
-	var key [20]byte
+	var key [keyLen]byte
 	var raw [28]byte
-	for n := 0; n < len(key); {
+	for n := 0; n < keyLen; {
 		rand.Read(raw[:]) // never fails: it ends the process instead
-		for _, b := range raw {
-			// 252 is a multiple of 36: no letter is likelier than another.
-			if b < 252 && n < len(key) {
-				key[n] = letters[b%36]
-				n++
-			}
-		}
+		made, _ := keyLetters(key[n:], raw[:])
+		n += made
 	}
 	return string(key[:])
+}
+
+// RandomKeys generates the keys of records that one statement makes. The first key is that of RandomKey. The next ones
+// begin with the same 7 letters, so that they lie side by side in the tree of a store, not on a leaf each; their other
+// 13 letters are 67 bits from the system's secure source. After 16,384 keys the 7 letters are new: the keys that begin
+// alike are so few that two of them are equal once in 10^12 times. The zero value is ready for one goroutine.
+type RandomKeys struct {
+	first string // the key whose first letters are shared; "" before the first one
+	made  int    // keys that share them
+	raw   []byte // random bytes that are not used yet
+	room  []byte // of raw; nil before the second key
+}
+
+const (
+	keyLen    = 20
+	keyShared = 7       // letters that the keys of RandomKeys begin with
+	keyAlike  = 1 << 14 // keys of RandomKeys that share them
+	keyRoom   = 256     // random bytes of RandomKeys that are read at a time
+)
+
+// Next generates the next key.
+func (k *RandomKeys) Next() string {
+	if k.first == "" || k.made == keyAlike {
+		k.first, k.made = RandomKey(), 1
+		return k.first
+	}
+	k.made++
+	var key [keyLen]byte
+	for n := copy(key[:], k.first[:keyShared]); n < keyLen; {
+		if len(k.raw) == 0 {
+			if k.room == nil {
+				k.room = make([]byte, keyRoom)
+			}
+			rand.Read(k.room) // never fails, as above
+			k.raw = k.room
+		}
+		made, used := keyLetters(key[n:], k.raw)
+		n, k.raw = n+made, k.raw[used:]
+	}
+	return string(key[:])
+}
+
+// keyLetters makes letters of random bytes, until dst is full or raw is used up. It returns how many letters it made,
+// and of how many bytes.
+func keyLetters(dst, raw []byte) (made, used int) {
+	const letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+	for used < len(raw) && made < len(dst) {
+		// 252 is a multiple of 36: no letter is likelier than another.
+		if b := raw[used]; b < 252 {
+			dst[made] = letters[b%36]
+			made++
+		}
+		used++
+	}
+	return made, used
 }
 
 // ULID generates a ULID for an instant: 26 characters that sort by its milliseconds. Instants

@@ -33,6 +33,60 @@ func TestRandomKey(t *testing.T) {
 	}
 }
 
+func TestRandomKeysOfOneStatement(t *testing.T) {
+	const many = 1<<14 + 3
+	alike := func(keys []string) int { // letters that all keys begin with
+		n := 20
+		for _, k := range keys {
+			for n > 0 && k[:n] != keys[0][:n] {
+				n--
+			}
+		}
+		return n
+	}
+	seen, letters := map[string]bool{}, map[rune]int{}
+	var firsts []string
+	for range 3 {
+		var keys value.RandomKeys
+		made := make([]string, many)
+		for i := range made {
+			k := keys.Next()
+			if len(k) != 20 || seen[k] {
+				t.Fatalf("key %q", k)
+			}
+			made[i], seen[k] = k, true
+			for _, c := range k[7:] {
+				letters[c]++
+			}
+		}
+		// The eighth letters of thousands of keys are not all the same.
+		if n := alike(made[:1<<14]); n != 7 {
+			t.Errorf("keys share %d letters", n)
+		}
+		if made[0][:7] == made[many-1][:7] || alike(made[1<<14:]) != 7 {
+			t.Errorf("keys after %s: %s", made[0], made[1<<14:])
+		}
+		firsts = append(firsts, made[0], made[many-1])
+	}
+	for i, k := range firsts {
+		for _, other := range firsts[:i] {
+			if k[:7] == other[:7] {
+				t.Errorf("statements share letters: %s, %s", k, other)
+			}
+		}
+	}
+	for _, c := range "abcdefghijklmnopqrstuvwxyz0123456789" {
+		// 639 000 letters, 17 750 of each expected, standard deviation 131.
+		if n := letters[c]; n < 16_900 || n > 18_600 {
+			t.Errorf("%c came %d times", c, n)
+		}
+		delete(letters, c)
+	}
+	if len(letters) > 0 {
+		t.Errorf("other letters: %v", letters)
+	}
+}
+
 func TestULIDHoldsItsTime(t *testing.T) {
 	for _, tc := range []struct {
 		at   value.Datetime
@@ -77,5 +131,13 @@ func BenchmarkRandomKey(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		value.RandomKey()
+	}
+}
+
+func BenchmarkRandomKeys(b *testing.B) {
+	b.ReportAllocs()
+	var keys value.RandomKeys
+	for b.Loop() {
+		keys.Next()
 	}
 }
