@@ -75,7 +75,9 @@ func literals() work {
 type importer interface {
 	// export writes the file.
 	export(ctx context.Context) error
-	// importAll reads it into a table or database without records, which it makes, and gives the CPU time of that.
+	// empty makes the table or database without records that importAll fills.
+	empty(ctx context.Context) error
+	// importAll reads the file, and gives the CPU time of that.
 	importAll(ctx context.Context) (time.Duration, error)
 }
 
@@ -120,25 +122,33 @@ func (o *options) measureLoads(ctx context.Context, out io.Writer, d *data, name
 // leastLoad is the CPU time of a load in microseconds a row: that of the turn that took the least.
 func (o *options) leastLoad(ctx context.Context, l *load, rows int, s side) (least float64, err error) {
 	turn := 0
+	ready := func() error { return s.(importer).empty(ctx) }
 	once := func() (time.Duration, error) { return s.(importer).importAll(ctx) }
 	if l.text == nil {
 		if err := s.(importer).export(ctx); err != nil {
 			return 0, err
 		}
 	} else {
-		once = func() (time.Duration, error) {
-			first, text := l.first, l.text(turn)
-			if turn++; first.nacre != "" {
-				if _, err := runLoad(ctx, s, &first); err != nil {
-					return 0, err
-				}
+		ready = func() error {
+			if l.first.nacre == "" {
+				return nil
 			}
+			first := l.first
+			_, err := runLoad(ctx, s, &first)
+			return err
+		}
+		once = func() (time.Duration, error) {
+			text := l.text(turn)
+			turn++
 			return runLoad(ctx, s, &text)
 		}
 	}
 	for i := range o.rounds {
 		var sum time.Duration
 		for range loadTurns {
+			if err := ready(); err != nil {
+				return 0, err
+			}
 			cpu, err := withRest(ctx, s, once)
 			if err != nil {
 				return 0, err
@@ -222,10 +232,12 @@ func (n *nacre) export(ctx context.Context) error {
 	return nil
 }
 
+func (n *nacre) empty(ctx context.Context) error {
+	_, err := harness.Ask(ctx, n.conn, "REMOVE DATABASE IF EXISTS copy; DEFINE DATABASE copy")
+	return err
+}
+
 func (n *nacre) importAll(ctx context.Context) (time.Duration, error) {
-	if _, err := harness.Ask(ctx, n.conn, "REMOVE DATABASE IF EXISTS copy; DEFINE DATABASE copy"); err != nil {
-		return 0, err
-	}
 	at := client.Options{Endpoint: "http://" + n.server.Addr, Namespace: "test", Database: "copy"}
 	into, err := client.Open(ctx, at)
 	if err != nil {
@@ -254,11 +266,11 @@ func (p *postgres) export(ctx context.Context) error {
 	return err
 }
 
+func (p *postgres) empty(ctx context.Context) error {
+	return p.each(ctx, "DROP TABLE IF EXISTS copy; CREATE TABLE copy (LIKE person, PRIMARY KEY (id))")
+}
+
 func (p *postgres) importAll(ctx context.Context) (time.Duration, error) {
-	err := p.each(ctx, "DROP TABLE IF EXISTS copy; CREATE TABLE copy (LIKE person, PRIMARY KEY (id))")
-	if err != nil {
-		return 0, err
-	}
 	before, err := p.family.CPU()
 	if err != nil {
 		return 0, err
@@ -277,13 +289,14 @@ func (s *sqlite) export(ctx context.Context) error {
 	return err
 }
 
-func (s *sqlite) importAll(ctx context.Context) (time.Duration, error) {
+func (s *sqlite) empty(ctx context.Context) error {
 	_, _, err := s.shell(ctx, "DROP TABLE IF EXISTS copy; CREATE TABLE copy (id INTEGER PRIMARY KEY, name TEXT, mail TEXT, age INTEGER, "+
 		"city TEXT, kind TEXT, score REAL, amount INTEGER, active INTEGER, zip TEXT, at INTEGER, tags TEXT, address TEXT, bio TEXT, "+
 		"rank INTEGER, note TEXT);\n")
-	if err != nil {
-		return 0, err
-	}
+	return err
+}
+
+func (s *sqlite) importAll(ctx context.Context) (time.Duration, error) {
 	_, cpu, err := s.shell(ctx, fmt.Sprintf(".mode csv\n.import %s copy\n", s.exportFile()))
 	return cpu, err
 }
