@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/nacredb/nacre/engine"
@@ -63,6 +65,17 @@ func BenchmarkCreateTyped(b *testing.B) {
 
 func BenchmarkInsert1000(b *testing.B) {
 	benchWrite(b, "", "INSERT INTO t $rows RETURN NONE", rows(1000), 1000)
+}
+
+// BenchmarkInsert1000Literals parses the rows, too.
+func BenchmarkInsert1000Literals(b *testing.B) {
+	var text strings.Builder
+	text.WriteString("INSERT INTO t [")
+	for i := range 1000 {
+		fmt.Fprintf(&text, "{ a: %d, b: 'text number %d', c: [1, 2, %d], d: { e: true, f: %d.5 } },", i, i, i, i)
+	}
+	text.WriteString("] RETURN NONE")
+	benchWrite(b, "", text.String(), nil, 1000)
 }
 
 func BenchmarkInsert1000Typed(b *testing.B) {
