@@ -101,14 +101,16 @@ func (b *Builder) number() (uint64, error) {
 		if !b.shared {
 			break
 		}
-		r := kv.Range{Start: bytes.Clone(b.x.docKey(b.next)), End: bytes.Clone(b.x.docKey(b.next + buildNumbers))}
-		cur := b.x.Tx.Scan(r, txn.ScanOptions{KeysOnly: true, Limit: 1, Untracked: true}) // each number is written
-		if cur.Next() {
-			b.left = 0
-		}
-		cur.Close()
-		if err := cur.Err(); err != nil {
-			return 0, err
+		for _, keyOf := range []func(doc uint64) []byte{b.x.docKey, b.x.goneKey} {
+			r := kv.Range{Start: bytes.Clone(keyOf(b.next)), End: bytes.Clone(keyOf(b.next + buildNumbers))}
+			cur := b.x.Tx.Scan(r, txn.ScanOptions{KeysOnly: true, Limit: 1, Untracked: true}) // each number is written
+			if cur.Next() {
+				b.left = 0
+			}
+			cur.Close()
+			if err := cur.Err(); err != nil {
+				return 0, err
+			}
 		}
 	}
 	b.next++

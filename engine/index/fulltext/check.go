@@ -29,7 +29,8 @@ func (x *Index) Check(ctx context.Context, report func(text string)) (documents 
 	for _, part := range []struct {
 		id byte
 		f  func(rest, raw []byte) error
-	}{{partRecord, c.record}, {partDoc, c.doc}, {partChange, c.change}, {partBlock, c.block}} {
+	}{{partRecord, c.record}, {partDoc, c.doc}, {partChange, c.change}, {partBlock, c.block},
+		{partGone, c.gone}} {
 		if err := c.each(part.id, part.f); err != nil {
 			return 0, err
 		}
@@ -105,6 +106,19 @@ func (c *checker) doc(rest, rk []byte) error {
 	}
 	c.docs += c.pair(rk, doc)
 	return nil
+}
+
+// gone looks whether the number of a removed document was given to another one.
+func (c *checker) gone(rest, _ []byte) error {
+	doc, _, err := key.ReadUint(rest)
+	if err != nil {
+		return fmt.Errorf("the number of a removed document: %w", err)
+	}
+	raw, err := c.x.Tx.Get(c.x.docKey(doc))
+	if raw != nil && err == nil {
+		err = fmt.Errorf("document %d has the number of one that was removed", doc)
+	}
+	return err
 }
 
 // place reads term and document of a change or block.

@@ -21,6 +21,60 @@ var errGone = errors.New("the index is gone")
 // Fold moves the changes of an index into its blocks, a batch of them in each transaction. Writers go on meanwhile: a
 // batch conflicts only with those who change the very same postings. Errors: those of the store, and of ctx.
 func (x *Index) Fold(ctx context.Context, store kv.Store) error {
+	gone, err := x.gone(ctx, store)
+	if err != nil {
+		return err
+	}
+	if done, err := x.foldAll(ctx, store); !done {
+		return err
+	}
+	return x.free(ctx, store, gone)
+}
+
+// gone gives keys of the numbers of removed documents, up to as many as there are changes in a fold. When all changes
+// that are there by now are folded, nothing has those numbers any more.
+func (x *Index) gone(ctx context.Context, store kv.Store) (keys [][]byte, err error) {
+	tx, err := txn.Begin(ctx, store, txn.Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Cancel()
+	cur := tx.Scan(kv.Prefix(bytes.Clone(x.part(partGone))), txn.ScanOptions{KeysOnly: true, Limit: foldAfter})
+	defer cur.Close()
+	for cur.Next() {
+		keys = append(keys, bytes.Clone(cur.Key()))
+	}
+	return keys, cur.Err()
+}
+
+// free has numbers be given again.
+func (x *Index) free(ctx context.Context, store kv.Store, keys [][]byte) error {
+	for part := range slices.Chunk(keys, foldBatch) {
+		err := txn.Retry(ctx, store, txn.Options{}, func(tx *txn.Tx) error {
+			y := *x
+			y.Tx, y.buf = tx, nil
+			if err := y.alone(); err != nil {
+				return err
+			}
+			for _, k := range part {
+				if err := tx.Delete(k); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if errors.Is(err, errGone) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldAll folds all changes; done: they are, and the index is still there.
+func (x *Index) foldAll(ctx context.Context, store kv.Store) (done bool, err error) {
 	var from []byte
 	for {
 		var next []byte
@@ -31,13 +85,13 @@ func (x *Index) Fold(ctx context.Context, store kv.Store) error {
 			return err
 		})
 		if errors.Is(err, errGone) {
-			return nil
+			return false, nil
 		}
 		if err != nil || next == nil {
-			return err
+			return err == nil, err
 		}
 		if err := ctx.Err(); err != nil {
-			return err
+			return false, err
 		}
 		from = next
 	}

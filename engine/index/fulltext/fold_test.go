@@ -153,7 +153,7 @@ func TestFoldOfADroppedIndex(t *testing.T) {
 		b.put(1, "a")
 	})
 	b.in(store, func() {
-		for _, part := range []byte{partRecord, partDoc, partChange, partBlock, partStat} {
+		for _, part := range []byte{partRecord, partDoc, partChange, partBlock, partStat, partGone} {
 			b.check(b.x.Tx.DeleteRange(kv.Prefix(append([]byte(nil), b.x.part(part)...))))
 		}
 	})

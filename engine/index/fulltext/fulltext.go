@@ -19,6 +19,7 @@
 //	0x05 0x02          statistics        counter of the lengths of all documents
 //	0x05 0x03          mark              empty: the index is there
 //	0x05 0x04          mark              empty: written by every transaction that folds
+//	0x06 doc8          a number          empty: its document was removed, but blocks may have postings of it
 //
 // The package knows records only by their keys, and no permissions: only engine/record and engine/exec
 // use it.
@@ -42,6 +43,7 @@ const (
 	partChange byte = 3
 	partBlock  byte = 4
 	partStat   byte = 5
+	partGone   byte = 6
 )
 
 // The statistics.
@@ -93,6 +95,11 @@ func (x *Index) recordKey(k value.Value) []byte {
 
 func (x *Index) docKey(doc uint64) []byte {
 	x.buf = key.AppendUint(x.part(partDoc), doc)
+	return x.buf
+}
+
+func (x *Index) goneKey(doc uint64) []byte {
+	x.buf = key.AppendUint(x.part(partGone), doc)
 	return x.buf
 }
 

@@ -147,11 +147,14 @@ func (x *Index) add(numbers *numbers.Source, record value.Value, d *Document) er
 }
 
 // number takes a document number that is free in the index: clocks may have been set back, and other processes give
-// numbers too. The read is tracked, so of two that take the same number one fails to commit.
+// numbers too. The reads are tracked, so of two that take the same number one fails to commit.
 func (x *Index) number(numbers *numbers.Source) (uint64, error) {
 	for {
 		doc := numbers.Next()
 		raw, err := x.Tx.Get(x.docKey(doc))
+		if raw == nil && err == nil {
+			raw, err = x.Tx.Get(x.goneKey(doc))
+		}
 		if raw == nil || err != nil {
 			return doc, err
 		}
@@ -249,6 +252,9 @@ func (x *Index) Remove(record value.Value) error {
 		}
 	}
 	if err := x.Tx.Delete(x.docKey(old.doc)); err != nil {
+		return err
+	}
+	if err := x.Tx.Set(x.goneKey(old.doc), nil); err != nil {
 		return err
 	}
 	if err := x.Tx.Delete(x.recordKey(record)); err != nil {
