@@ -23,6 +23,8 @@ type nearest struct {
 	field     ast.Expr
 	query     value.Value
 	distances map[string]value.Value // of the rows that were found, by the text of their ids
+	tried     value.Value            // the id of the row that the rest of the WHERE is asked for
+	far       value.Value            // its distance
 }
 
 func (k *nearest) note(id value.Value, d value.Value) {
@@ -366,6 +368,9 @@ func (h *host) KNNDistance([]value.Value) (value.Value, error) {
 	}
 	if s.nearest == nil {
 		return value.None, nil
+	}
+	if value.Equal(id, s.nearest.tried) {
+		return s.nearest.far, nil
 	}
 	return s.nearest.distances[id.Text()], nil
 }

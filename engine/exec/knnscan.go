@@ -102,18 +102,18 @@ func (s *knnScanRows) take(ctx context.Context, hit vector.Hit) error {
 		}
 	}
 	s.seen++
-	name := RecordOf(doc).Text()
-	s.k.distances[name] = value.Float(hit.Distance)
+	id := RecordOf(doc)
+	s.k.tried, s.k.far = id, value.Float(hit.Distance)
 	ok, err := s.filter.holds(ctx, doc)
-	if !ok {
-		delete(s.k.distances, name)
+	if s.k.tried = value.None; !ok || err != nil {
 		return err
 	}
+	s.k.note(id, s.k.far)
 	s.found = append(s.found, nearRow{doc: doc, far: hit.Distance, at: len(s.found)})
 	return nil
 }
 
-func (s *knnScanRows) close() {}
+func (s *knnScanRows) close() { s.walk.Close() }
 
 func (s *knnScanRows) explain(ctx context.Context) *plan.Node {
 	n := node("KnnScan").With("index", s.ix.Name).With("k", fmt.Sprint(s.knn.KNN.K)).

@@ -85,9 +85,9 @@ func searchBoth(t *testing.T, s *Spec) {
 	keep := func(p uint32) bool { return p%7 != 3 }
 	for range 60 {
 		ef, to := 1+r.IntN(60), g.arena.to(encoded())
-		bounded := g.search(nil, to, ef, keep)
+		bounded, _ := g.search(nil, new(paused), to, ef, keep)
 		one := func(p uint32, _ float64) float64 { return to.one(p, unbounded) }
-		whole := g.search(nil, measure{one, func(far []float64, places []uint32, _ float64) {
+		whole, _ := g.search(nil, new(paused), measure{one, func(far []float64, places []uint32, _ float64) {
 			for i, p := range places {
 				far[i] = one(p, unbounded)
 			}

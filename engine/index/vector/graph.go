@@ -77,6 +77,7 @@ type graph struct {
 	lists      []uint32  // a block that lists of links are cut from
 	workspaces sync.Pool // of *workspace
 	linking    linking
+	purges     int // how often places were freed
 }
 
 // linking is the memory for choosing links. It belongs to the worker of the index, as the linking does.
@@ -125,50 +126,6 @@ func newGraph(s *Spec, seed uint64) *graph {
 	return g
 }
 
-// workspace is the memory that a search works in.
-type workspace struct {
-	near, best nearHeap
-	seen       []uint32 // by place: the mark of the search that saw it
-	mark       uint32
-	from       []near
-	fresh      []uint32  // links of a node that were not seen before
-	far        []float64 // how far they are
-}
-
-func (g *graph) workspace() *workspace {
-	r := g.workspaces.Get().(*workspace)
-	if len(r.seen) < len(g.nodes) {
-		r.seen = append(r.seen, make([]uint32, len(g.nodes)-len(r.seen)+1024)...)
-	}
-	r.next()
-	return r
-}
-
-// next forgets what was seen.
-func (r *workspace) next() {
-	if r.mark++; r.mark == 0 {
-		clear(r.seen)
-		r.mark = 1
-	}
-	r.near.reset()
-	r.best.reset()
-}
-
-// measure tells how far places are, until it is asked again.
-func (r *workspace) measure(to measure, places []uint32, bound float64) []float64 {
-	r.far = slices.Grow(r.far[:0], len(places))[:len(places)]
-	to.each(r.far, places, bound)
-	return r.far
-}
-
-func (r *workspace) see(place uint32) bool {
-	if r.seen[place] == r.mark {
-		return false
-	}
-	r.seen[place] = r.mark
-	return true
-}
-
 // capacity is how many links a node may have on a layer.
 func (g *graph) capacity(layer int) int {
 	if layer == 0 {
@@ -188,82 +145,6 @@ func (g *graph) level() int {
 
 // maxLevel bounds the layers of a graph.
 const maxLevel = 31
-
-// descend walks from the entry point down to a layer, to the node that is nearest on each.
-func (g *graph) descend(r *workspace, to measure, layer int) near {
-	at := near{to.one(g.entry, unbounded), g.entry}
-	for l := g.top; l > layer; l-- {
-		for moved := true; moved; {
-			moved = false
-			links := g.nodes[at.place].at(l)
-			for i, d := range r.measure(to, links, at.far) {
-				if d < at.far {
-					at, moved = near{d, links[i]}, true
-				}
-			}
-		}
-	}
-	return at
-}
-
-// expand finds the ef nearest nodes on a layer that keep wants (nil: all), beginning at some, into r.best. Nodes that
-// are not wanted are walked through.
-func (g *graph) expand(r *workspace, to measure, from []near, layer, ef int, keep func(uint32) bool) {
-	for _, n := range from {
-		if !r.see(n.place) {
-			continue
-		}
-		r.near.push(n)
-		if keep == nil || keep(n.place) {
-			r.best.push(n)
-		}
-	}
-	for r.near.len() > 0 {
-		n := r.near.pop()
-		if r.best.len() >= ef && n.far > r.best.top().far {
-			return
-		}
-		r.fresh = r.fresh[:0]
-		for _, p := range g.nodes[n.place].at(layer) {
-			if r.see(p) {
-				r.fresh = append(r.fresh, p)
-			}
-		}
-		bound := unbounded
-		if r.best.len() >= ef {
-			bound = r.best.top().far
-		}
-		for i, d := range r.measure(to, r.fresh, bound) {
-			p := r.fresh[i]
-			if r.best.len() >= ef && d >= r.best.top().far {
-				continue
-			}
-			r.near.push(near{d, p})
-			if keep != nil && !keep(p) {
-				continue
-			}
-			r.best.push(near{d, p})
-			if r.best.len() > ef {
-				r.best.pop()
-			}
-		}
-	}
-}
-
-// search adds about ef nearest linked nodes that keep wants (nil: all), in no order.
-func (g *graph) search(dst []found, to measure, ef int, keep func(uint32) bool) []found {
-	if g.top < 0 {
-		return dst
-	}
-	r := g.workspace()
-	defer g.workspaces.Put(r)
-	r.from = append(r.from[:0], g.descend(r, to, 0))
-	g.expand(r, to, r.from, 0, ef, keep)
-	for _, n := range r.best.items {
-		dst = append(dst, found{g.nodes[n.place].record, n.far})
-	}
-	return dst
-}
 
 // put takes a place for a new vector, which is compared until it is linked. It takes raw over.
 func (g *graph) put(n node, raw []byte) uint32 {
@@ -487,6 +368,7 @@ func (g *graph) purge(by kv.Version) {
 			g.dead--
 		}
 	}
+	g.purges++
 	isFree := func(p uint32) bool { return g.nodes[p].state == free }
 	g.loose = slices.DeleteFunc(g.loose, isFree)
 	g.queue = slices.DeleteFunc(g.queue, isFree)

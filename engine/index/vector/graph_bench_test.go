@@ -59,5 +59,9 @@ func searchGraph(b *testing.B, metric string, n int) func(i int) {
 		asked[i] = vector()
 	}
 	var hits []found
-	return func(i int) { hits = g.search(hits[:0], g.arena.to(asked[i%len(asked)]), 40, nil) }
+	return func(i int) {
+		var s paused
+		hits, _ = g.search(hits[:0], &s, g.arena.to(asked[i%len(asked)]), 40, nil)
+		s.end()
+	}
 }

@@ -292,6 +292,8 @@ type Walk struct {
 	all   []string        // what was given since the last look
 	whole bool            // the last look saw everything
 	begun bool
+
+	search paused
 }
 
 // Search begins a walk from a query vector; ef is how many candidates the first look keeps. Errors: those of
@@ -327,6 +329,9 @@ func (w *Walk) Next() (Hit, bool, error) {
 	}
 }
 
+// Close lets go of the memory of the search. Next must not be called afterwards.
+func (w *Walk) Close() { w.search.end() }
+
 // look asks for more than was given.
 func (w *Walk) look() error {
 	if w.begun {
@@ -340,7 +345,7 @@ func (w *Walk) look() error {
 		w.ef *= 4
 	}
 	w.begun = true
-	hits, whole, err := w.x.nearest(w.ctx, w.query, w.ef)
+	hits, whole, err := w.x.nearest(w.ctx, &w.search, w.query, w.ef)
 	w.hits, w.whole = hits, whole
 	w.hits.make()
 	if err != nil {
@@ -402,8 +407,10 @@ func (h foundHeap) down(i int) {
 	}
 }
 
-// nearest finds about ef nearest records, in no order; whole says that these are all.
-func (x *Index) nearest(ctx context.Context, query []byte, ef int) (hits []found, whole bool, err error) {
+// nearest finds about ef nearest records, in no order; whole says that these are all. A search of the graph goes on
+// where before has paused.
+func (x *Index) nearest(ctx context.Context, before *paused, query []byte,
+	ef int) (hits []found, whole bool, err error) {
 	o := x.own()
 	count, err := x.changes(o)
 	if err != nil {
@@ -411,7 +418,7 @@ func (x *Index) nearest(ctx context.Context, query []byte, ef int) (hits []found
 	}
 	if !o.all {
 		if s := x.Cache.shared(x); s != nil {
-			hits, whole, ok := s.nearest(query, ef, x.Tx.Version(), count, o.changes)
+			hits, whole, ok := s.nearest(before, query, ef, x.Tx.Version(), count, o.changes)
 			if ok {
 				return hits, whole, nil
 			}

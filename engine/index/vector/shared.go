@@ -117,8 +117,9 @@ func (s *shared) answers(at kv.Version, count int64) bool {
 }
 
 // nearest finds about ef nearest records of a snapshot; whole says that these are all, ok is false where it cannot
-// tell. mine are the changes that the asking transaction has made itself.
-func (s *shared) nearest(query []byte, ef int, at kv.Version, count int64,
+// tell. mine are the changes that the asking transaction has made itself; a search of the graph goes on where before
+// has paused.
+func (s *shared) nearest(before *paused, query []byte, ef int, at kv.Version, count int64,
 	mine map[string]*change) (hits []found, whole, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -132,10 +133,14 @@ func (s *shared) nearest(query []byte, ef int, at kv.Version, count int64,
 	}
 	to := g.arena.to(query)
 	hits = make([]found, 0, min(ef, 256)+len(g.queue)+len(g.loose)+len(mine))
+	bound := unbounded // of what is compared: what is farther waits for a look that is as wide as that
 	compared := func(places []uint32) {
 		for _, p := range places {
-			if seen(p) {
-				hits = append(hits, found{g.nodes[p].record, to.one(p, unbounded)})
+			if !seen(p) {
+				continue
+			}
+			if far := to.one(p, unbounded); !(far > bound) {
+				hits = append(hits, found{g.nodes[p].record, far})
 			}
 		}
 	}
@@ -150,22 +155,25 @@ func (s *shared) nearest(query []byte, ef int, at kv.Version, count int64,
 		if last := len(s.versions) - 1; g.dead == 0 && len(mine) == 0 && (last < 0 || s.versions[last] <= at) {
 			keep = nil // the snapshot has all nodes: none of them is looked at for that
 		}
-		hits = g.search(hits, to, ef, keep)
+		hits, bound = g.search(hits, before, to, ef, keep)
 		compared(g.queue)
 		compared(g.loose)
 	}
-	return s.x.compareOwn(hits, query, mine), whole, true
+	return s.x.compareOwn(hits, query, bound, mine), whole, true
 }
 
-// compareOwn adds the vectors that a transaction has put itself.
-func (x *Index) compareOwn(hits []found, query []byte, mine map[string]*change) []found {
+// compareOwn adds the vectors that a transaction has put itself, if they are not beyond a bound.
+func (x *Index) compareOwn(hits []found, query []byte, bound float64, mine map[string]*change) []found {
 	if len(mine) == 0 {
 		return hits
 	}
 	to := newArena(&x.Spec).between(query)
 	for _, c := range mine {
-		if c.raw != nil {
-			hits = append(hits, found{c.record, to(c.raw)})
+		if c.raw == nil {
+			continue
+		}
+		if far := to(c.raw); !(far > bound) {
+			hits = append(hits, found{c.record, far})
 		}
 	}
 	return hits
