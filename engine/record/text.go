@@ -93,6 +93,7 @@ func (g *Gate) single(ctx context.Context, slot int, ix *catalog.Index, doc valu
 func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.Index, id *value.RecordID,
 	before, after value.Value) error {
 	x := fulltext.Open(g.Tx, tb, ix)
+	defer g.Texts.Changed(x)
 	if after.IsNone() {
 		return x.Remove(id.Key)
 	}
@@ -110,7 +111,6 @@ func (g *Gate) changeText(ctx context.Context, tb *catalog.Table, ix *catalog.In
 	if err != nil {
 		return err
 	}
-	g.Texts.Changed(x, d)
 	return x.Put(&g.Texts.Numbers, id.Key, d)
 }
 

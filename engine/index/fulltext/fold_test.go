@@ -192,3 +192,40 @@ func TestWhatWasNotFoldedBeforeARestartIsFolded(t *testing.T) {
 	l.Close()
 	b.in(store, b.sound)
 }
+
+// TestRemovalsAreFolded: what removals leave to be hidden counts, too, and goes with the numbers of the documents.
+func TestRemovalsAreFolded(t *testing.T) {
+	const docs = foldAfter / 4 // of four terms each
+	b, store := newBench(t), mem.New()
+	b.in(store, func() {
+		build := b.x.Build(&b.texts)
+		for i := range docs {
+			b.check(build.Add(b.a, key.AppendRecordKey(nil, value.Int(int64(i))), []string{"a b c d"}))
+		}
+		b.check(build.Finish())
+	})
+	l := NewLibrary(store, nil, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	defer l.Close()
+	l.Seen(b.x)
+	l.folding.Wait() // until it knows that there are no changes yet
+	for from := 0; from < docs; from += docs / 8 {
+		b.in(store, func() {
+			for i := range docs / 8 {
+				b.check(b.x.Remove(value.Int(int64(from + i))))
+				l.Changed(b.x)
+			}
+		})
+	}
+	l.folding.Wait()
+	b.in(store, func() {
+		b.sound()
+		for _, part := range []byte{partRecord, partDoc, partChange, partBlock, partGone} {
+			cur := b.x.Tx.Scan(kv.Prefix(slices.Clone(b.x.part(part))), txn.ScanOptions{Limit: 1})
+			if cur.Next() {
+				t.Errorf("part %d is not empty", part)
+			}
+			b.check(cur.Err())
+			cur.Close()
+		}
+	})
+}

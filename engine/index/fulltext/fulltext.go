@@ -64,6 +64,7 @@ type Index struct {
 
 	k1, b    float64
 	building bool // see Remove
+	changes  int  // that it has written, for Library.Changed
 	place
 	buf   []byte
 	pairs []kv.Pair // room for many entries of a term

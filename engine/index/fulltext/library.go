@@ -91,11 +91,12 @@ func (l *Library) known(def *ast.DefineAnalyzer) *Analyzer {
 	return l.compiled[def]
 }
 
-// Changed says that a document was written in a transaction: once that is committed, its changes count.
-func (l *Library) Changed(x *Index, d *Document) {
-	n := len(d.Terms)
-	bare := x.bare()
-	x.Tx.OnCommit(func(kv.Version) { l.gather(bare, n) })
+// Changed says that x was written to: once its transaction is committed, the changes count.
+func (l *Library) Changed(x *Index) {
+	if n, bare := x.changes, x.bare(); n > 0 {
+		x.changes = 0
+		x.Tx.OnCommit(func(kv.Version) { l.gather(bare, n) })
+	}
 }
 
 // Seen says that an index is in use: what it had gathered before this process is looked at, once.

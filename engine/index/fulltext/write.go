@@ -140,6 +140,7 @@ func (x *Index) add(numbers *numbers.Source, record value.Value, d *Document) er
 			return err
 		}
 	}
+	x.changes += len(d.Terms)
 	if err := x.count(1, int64(d.Length)); err != nil {
 		return err
 	}
@@ -211,6 +212,7 @@ func (x *Index) replace(t TermCount, doc uint64, length uint32, had bool) error 
 	case had:
 		flags = changeHides // what is no change is in a block
 	}
+	x.changes++
 	return x.Tx.Set(k, appendChange(flags, t.Count, length))
 }
 
@@ -230,6 +232,7 @@ func (x *Index) drop(term string, doc uint64) error {
 			return x.Tx.Delete(k)
 		}
 	}
+	x.changes++
 	return x.Tx.Set(k, appendChange(changeGone|changeHides, 0, 0))
 }
 
