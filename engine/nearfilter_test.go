@@ -13,8 +13,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// TestFilteredNearest compares filtered searches of an HNSW index with those that measure all rows, for filters that let
-// through most rows, few or none, for one who may see everything and one who may see a third of the rows.
+// TestFilteredNearest compares filtered searches of an HNSW index with those that measure all rows, for filters that
+// let through most rows, few or none, for one who may see everything and one who may see a third of the rows.
 func TestFilteredNearest(t *testing.T) {
 	e := openBolt(t)
 	s := owner(t, e)
@@ -63,7 +63,8 @@ type nearRow struct {
 // nearRows are the rows that a WHERE finds, with what the query says of their distances.
 func nearRows(t *testing.T, s *engine.Session, where string, query value.Field) (out []nearRow) {
 	t.Helper()
-	text := `SELECT id, pub, vector::distance::euclidean(v, $q) AS far, vector::distance::knn() AS knn FROM pt WHERE ` + where
+	text := `SELECT id, pub, vector::distance::euclidean(v, $q) AS far, vector::distance::knn() AS knn
+		FROM pt WHERE ` + where
 	for _, row := range run(t, s, text, query)[0].Value.Elems() {
 		get := func(name string) value.Value { v, _ := row.Object().Get(name); return v }
 		out = append(out, nearRow{get("id").Text(), round(get("far")), round(get("knn")), get("pub") == value.Bool(true)})

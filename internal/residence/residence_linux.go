@@ -44,12 +44,26 @@ func Drop(at, n uintptr) error {
 	return nil
 }
 
-// statm is /proc/self/statm, kept open: those who ask ask often.
-var statm = sync.OnceValues(func() (*os.File, error) { return os.Open("/proc/self/statm") })
+// statm is /proc/self/statm, kept open from the first success on: those who ask ask often.
+var statm struct {
+	sync.Mutex
+	*os.File
+}
+
+func openStatm() (*os.File, error) {
+	statm.Lock()
+	defer statm.Unlock()
+	if statm.File != nil {
+		return statm.File, nil
+	}
+	var err error
+	statm.File, err = os.Open("/proc/self/statm")
+	return statm.File, err
+}
 
 // Files is how many bytes of files are resident in this process, its program included; 0 where the kernel does not say.
 func Files() int64 {
-	file, err := statm()
+	file, err := openStatm()
 	if err != nil {
 		return 0
 	}

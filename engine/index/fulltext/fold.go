@@ -22,17 +22,34 @@ var errGone = errors.New("the index is gone")
 // batch conflicts only with those who change the very same postings. Errors: those of the store, and of ctx.
 func (x *Index) Fold(ctx context.Context, store kv.Store) error {
 	gone, err := x.gone(ctx, store)
-	if err != nil {
-		return err
+	if err == nil {
+		err = x.foldAll(ctx, store)
 	}
-	if done, err := x.foldAll(ctx, store); !done {
-		return err
+	for part := range slices.Chunk(gone, foldBatch) {
+		if err == nil {
+			err = x.folding(ctx, store, func(y *Index) error { return y.free(part) })
+		}
 	}
-	return x.free(ctx, store, gone)
+	if errors.Is(err, errGone) {
+		return nil
+	}
+	return err
 }
 
-// gone gives keys of the numbers of removed documents, up to as many as there are changes in a fold. When all changes
-// that are there by now are folded, nothing has those numbers any more.
+// folding runs f in a transaction that conflicts with one that drops the index, and with any other fold of it.
+func (x *Index) folding(ctx context.Context, store kv.Store, f func(y *Index) error) error {
+	return txn.Retry(ctx, store, txn.Options{}, func(tx *txn.Tx) error {
+		y := *x
+		y.Tx, y.buf = tx, nil
+		if err := y.alone(); err != nil {
+			return err
+		}
+		return f(&y)
+	})
+}
+
+// gone gives keys of the numbers of removed documents, foldAfter of them at most. When all changes that are there by
+// now are folded, nothing has those numbers any more.
 func (x *Index) gone(ctx context.Context, store kv.Store) (keys [][]byte, err error) {
 	tx, err := txn.Begin(ctx, store, txn.Options{})
 	if err != nil {
@@ -48,50 +65,29 @@ func (x *Index) gone(ctx context.Context, store kv.Store) (keys [][]byte, err er
 }
 
 // free has numbers be given again.
-func (x *Index) free(ctx context.Context, store kv.Store, keys [][]byte) error {
-	for part := range slices.Chunk(keys, foldBatch) {
-		err := txn.Retry(ctx, store, txn.Options{}, func(tx *txn.Tx) error {
-			y := *x
-			y.Tx, y.buf = tx, nil
-			if err := y.alone(); err != nil {
-				return err
-			}
-			for _, k := range part {
-				if err := tx.Delete(k); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if errors.Is(err, errGone) {
-			return nil
-		}
-		if err != nil {
+func (x *Index) free(keys [][]byte) error {
+	for _, k := range keys {
+		if err := x.Tx.Delete(k); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// foldAll folds all changes; done: they are, and the index is still there.
-func (x *Index) foldAll(ctx context.Context, store kv.Store) (done bool, err error) {
+// foldAll folds all changes.
+func (x *Index) foldAll(ctx context.Context, store kv.Store) error {
 	var from []byte
 	for {
 		var next []byte
-		err := txn.Retry(ctx, store, txn.Options{}, func(tx *txn.Tx) (err error) {
-			y := *x
-			y.Tx, y.buf = tx, nil
-			next, err = y.foldFrom(from)
+		err := x.folding(ctx, store, func(y *Index) (err error) {
+			next, err = y.foldFrom(from) // again from there where the commit meets a conflict
 			return err
 		})
-		if errors.Is(err, errGone) {
-			return false, nil
-		}
 		if err != nil || next == nil {
-			return err == nil, err
+			return err
 		}
 		if err := ctx.Err(); err != nil {
-			return false, err
+			return err
 		}
 		from = next
 	}
@@ -120,9 +116,6 @@ func (x *Index) unfolded(ctx context.Context, store kv.Store) (int, error) {
 
 // foldFrom folds a batch of changes from a key on, and gives the key to go on from; nil at the end.
 func (x *Index) foldFrom(from []byte) (next []byte, err error) {
-	if err := x.alone(); err != nil {
-		return nil, err
-	}
 	prefix := bytes.Clone(x.part(partChange))
 	all := kv.Prefix(prefix)
 	if from != nil {

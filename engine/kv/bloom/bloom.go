@@ -9,7 +9,7 @@ import (
 
 // Filter is a Bloom filter whose bits of a key are in one word, so that asking it reads one cache line (Putze, Sanders,
 // Singler: Cache-, Hash- and Space-Efficient Bloom Filters, JEA 2009). With 28 bits of room for each key it is wrong
-// about less than one absent key in 500, with 10 about one in 50. One goroutine adds to it while others ask.
+// about less than one absent key in 500, with 10 about one in 50. Any number of goroutines may add to it and ask.
 type Filter struct {
 	words []atomic.Uint64
 }
@@ -19,9 +19,6 @@ const setBits = 4
 
 // New makes a filter with room for so many bits.
 func New(room int) *Filter { return &Filter{words: make([]atomic.Uint64, (max(room, 1)+63)/64)} }
-
-// Bytes is how much memory the filter takes.
-func (f *Filter) Bytes() int { return 8 * len(f.words) }
 
 // seed is another one in each process, so that no client can choose keys that share their bits.
 var seed = maphash.MakeSeed()

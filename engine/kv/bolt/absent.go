@@ -3,6 +3,7 @@ package bolt
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"runtime/debug"
 	"sync/atomic"
 
@@ -55,7 +56,7 @@ func (s *Store) learnAbsent(pages uint64) {
 // makeAbsence makes the filter of what data.db is now and will be.
 func (s *Store) makeAbsence() {
 	b, f, err := s.beginAbsent()
-	if err == nil && f != nil {
+	if err == nil {
 		err = s.gatherKeys(b.pages, f)
 	}
 	if b != nil {
@@ -65,9 +66,12 @@ func (s *Store) makeAbsence() {
 	defer s.pager.writing.Unlock()
 	s.absent.making.Store(nil)
 	s.absent.vain.Store(0)
-	if err == nil { // else it stays busy: look-ups come to the damage by themselves, and tell
+	switch {
+	case err == nil:
 		s.absent.filter.Store(f)
 		s.absent.busy.Store(false)
+	case !errors.Is(err, errStopped): // it stays busy: none is made until the store is opened again
+		s.opt.Log.Warn("look-ups of keys that are not there stay slow", "err", err)
 	}
 }
 
@@ -81,47 +85,40 @@ func (s *Store) beginAbsent() (*base, *bloom.Filter, error) {
 	}
 	b.refs.Store(1)
 	keys, err := b.pages.estimate()
-	if err != nil || keys > mostKeys {
-		return b, nil, errors.Join(err, errManyKeys)
+	if err == nil && keys > mostKeys {
+		err = fmt.Errorf("%s has about %d keys, and a filter of more than %d would seldom deny one", dataFile, keys, mostKeys)
+	}
+	if err != nil {
+		return b, nil, err
 	}
 	f := bloom.New(min(bitsOfKey*keys, mostRoom))
 	s.absent.making.Store(f)
 	return b, f, nil
 }
 
-var (
-	errManyKeys = fmt.Errorf("data.db has more than %d keys", mostKeys)
-	errStopped  = errors.New("the store is being closed")
-)
+var errStopped = errors.New("the store is being closed")
 
-// estimate is about how many keys the tree has: those of one leaf under each branch stand for its others.
+// somePaths is how many ways down the tree estimate goes.
+const somePaths = 64
+
+// estimate is about how many keys the tree has: the mean, over random ways down, of the product of how many elements
+// their pages have (Knuth: Estimating the Efficiency of Backtrack Programs, Math. Comp. 29, 1975).
 func (p *pages) estimate() (keys int, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
-	return p.estimateUnder(p.root, p.depth)
-}
-
-func (p *pages) estimateUnder(s sheet, depth int) (keys int, err error) {
-	switch {
-	case s.branch != (depth > 1):
-		return 0, damagedPage(s.id, "is at a wrong depth")
-	case depth == 1:
-		return s.n, nil
+	for range somePaths {
+		s, product := p.root, p.root.n
+		for depth := p.depth; depth > 1; depth-- {
+			if !s.branch {
+				return 0, damagedPage(s.id, "is at a wrong depth")
+			}
+			if s, err = p.sheet(s.child(rand.IntN(s.n))); err != nil {
+				return 0, err
+			}
+			product *= s.n
+		}
+		keys += product
 	}
-	for i := range s.n {
-		child, err := p.sheet(s.child(i))
-		if err != nil {
-			return 0, err
-		}
-		n, err := p.estimateUnder(child, depth-1)
-		if err != nil {
-			return 0, err
-		}
-		if depth == 2 {
-			return n * s.n, nil
-		}
-		keys += n
-	}
-	return keys, nil
+	return keys / somePaths, nil
 }
 
 // eachOfLeaves is after how many leaves gatherKeys looks whether it is to stop.

@@ -64,11 +64,13 @@ func (b *Builder) begin() (err error) {
 	if err != nil {
 		return err
 	}
-	b.r.view, err = p.view()
+	if b.r.view, err = p.view(); err != nil {
+		return err
+	}
 	b.r.w.begin(p)
 	b.r.w.drop(b.r.view.root.id, p.meta.pageSize)
 	b.r.rows = make([]row, 2)
-	return err
+	return nil
 }
 
 // rowBytes is how much of a row is kept: many pages of it are written at once.
@@ -153,18 +155,13 @@ func (b *Builder) commit(version kv.Version) error {
 
 // root writes what is left of the rows, and gives the page that is above all others.
 func (b *Builder) root() (uint64, error) {
-	if b.last == nil {
-		return b.r.writePage(0, nil)
-	}
-	for height := 0; ; height++ {
-		rest := b.r.rows[height:]
-		if height > 0 && len(rest) == 1 && len(rest[0].items) == 1 {
-			return rest[0].items[0].child, nil
-		}
+	top := len(b.r.rows) - 1
+	for height := range top {
 		if err := b.split(height, false); err != nil {
 			return 0, err
 		}
 	}
+	return b.r.climb(top, builtFill)
 }
 
 // Abort closes the unfinished store and removes its directory.

@@ -119,14 +119,12 @@ func (s *Store) checkpoint(t overlay.Tree, version kv.Version, size int64, step 
 	if err != nil {
 		return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 	}
-	view.trim = s.trimResident
 	var cur overlay.Cursor
 	in := changes{cur: &cur, more: cur.First(&t, nil)}
 	for r := new(rewriter); ; {
 		if err := s.checkpointPart(r, view, &in, version, t.Len(), size); err != nil {
 			return checkpointResult{err: fmt.Errorf("checkpoint: %w", err)}
 		}
-		s.trimResident()
 		b, err := s.openBase()
 		if err == nil {
 			s.learnAbsent(b.pages.count)

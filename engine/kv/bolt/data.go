@@ -64,7 +64,7 @@ func (s *Store) openData() (applied kv.Version, err error) {
 		return 0, err
 	}
 	if applied, err = s.readMeta(); err == nil {
-		s.pager, err = newPager(s.db, opened)
+		s.pager, err = newPager(s.db, opened, s.trimResident)
 	}
 	if err != nil {
 		return 0, errors.Join(err, s.db.Close())

@@ -30,6 +30,7 @@ import (
 // page that it changes.
 type pager struct {
 	db   *bbolt.DB
+	trim func() // see pages
 	file *os.File
 	data unsafe.Pointer // the mapping
 	size int64          // of the file
@@ -52,13 +53,13 @@ type replaced struct {
 }
 
 // newPager takes over the writing of a file that bbolt has open.
-func newPager(db *bbolt.DB, file *os.File) (p *pager, err error) {
+func newPager(db *bbolt.DB, file *os.File, trim func()) (p *pager, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
 	}
-	p = &pager{db: db, file: file, size: info.Size(), live: map[uint64]int{}}
+	p = &pager{db: db, trim: trim, file: file, size: info.Size(), live: map[uint64]int{}}
 	at := db.Info().Data
 	p.data = *(*unsafe.Pointer)(unsafe.Pointer(&at))
 	pageSize := db.Info().PageSize
@@ -84,7 +85,7 @@ func (p *pager) view() (*pages, error) { return mapPages(p.mapped(), p.meta) }
 // mapped is the pages of view, not looked at yet.
 func (p *pager) mapped() *pages {
 	size := uint64(p.meta.pageSize)
-	return &pages{data: unsafe.Slice((*byte)(p.data), p.meta.pages*size), size: size, count: p.meta.pages}
+	return &pages{data: unsafe.Slice((*byte)(p.data), p.meta.pages*size), size: size, count: p.meta.pages, trim: p.trim}
 }
 
 // begin takes note of a reader of what view gives.

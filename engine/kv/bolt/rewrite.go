@@ -99,11 +99,16 @@ func (r *rewriter) rewrite(view *pages, in *changes) (root uint64, err error) {
 	} else if err := r.write(top - 1); err != nil {
 		return 0, err
 	}
+	return r.climb(top, mixedFill)
+}
+
+// climb writes the branches of the highest row and above, and gives the page that is above all others.
+func (r *rewriter) climb(top int, ratio float64) (root uint64, err error) {
 	for ; len(r.rows[top].items) > 1; top++ {
 		if len(r.rows) == top+1 {
 			r.rows = append(r.rows, row{})
 		}
-		if err := r.write(top); err != nil {
+		if err := r.split(top, ratio, false); err != nil {
 			return 0, err
 		}
 	}

@@ -33,7 +33,6 @@ func (s *Store) openBase() (*base, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.trim = s.trimResident
 	size := int64(len(p.data))
 	s.count.fileBytes.Store(size)
 	if size > residentBytes {
