@@ -50,7 +50,7 @@ func TestStreamWaitsForItsReader(t *testing.T) {
 	if f := k.frame(); f.Result.Stream != "begin" {
 		t.Fatalf("got %+v", f)
 	}
-	rows, pinged, cancelled := 0, false, false
+	rows, pinged, cancelled, ended := 0, false, false, false
 	if f := k.frame(); f.Result.Stream == "rows" {
 		rows = len(f.Result.Values)
 	} else {
@@ -62,26 +62,27 @@ func TestStreamWaitsForItsReader(t *testing.T) {
 		r := s.do("POST", "/rpc", `{"id":1,"method":"processes"}`, rootAuth, "Content-Type: application/json")
 		return strings.Contains(r.body, `"statements":[]`)
 	})
-	for {
+	// The answer of query_cancel and the end of the stream come in either order.
+	for !ended || !pinged || !cancelled {
 		f := k.frame()
 		switch {
-		case f.ID == "p":
+		case f.ID == "p" && f.Error == nil:
 			pinged = true
-		case f.ID == "c":
-			cancelled = f.Error == nil
-		case f.Result.Stream == "rows":
+		case f.ID == "c" && f.Error == nil:
+			cancelled = true
+		case f.Result.Stream == "rows" && !ended:
 			rows += len(f.Result.Values)
-		case f.Result.Stream == "end":
+		case f.Result.Stream == "end" && !ended:
+			ended = true
 			if f.Result.Error == nil || f.Result.Error.Message != "The streaming query was stopped before it completed" || f.Result.Results != 0 {
 				t.Errorf("got %+v", f.Result)
 			}
-			if !pinged || !cancelled || rows == 0 || rows > 15000 {
-				t.Errorf("pinged %v, cancelled %v, %d rows came", pinged, cancelled, rows)
-			}
-			return
 		default:
-			t.Fatalf("got %+v", f)
+			t.Fatalf("got %+v, rows %d, pinged %v, cancelled %v, ended %v", f, rows, pinged, cancelled, ended)
 		}
+	}
+	if rows == 0 || rows > 15000 {
+		t.Errorf("%d rows came", rows)
 	}
 }
 
