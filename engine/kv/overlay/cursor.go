@@ -23,13 +23,13 @@ func (c *Cursor) First(t *Tree, start []byte) bool {
 		return false
 	}
 	n := t.root
-	for n.kids != nil {
+	for n.branch != nil {
 		i := 0
 		if start != nil {
 			i = n.childOf(start)
 		}
 		c.push(n, i)
-		n = n.kids[i].node
+		n = n.kids[i]
 	}
 	i := 0
 	if start != nil {
@@ -50,13 +50,13 @@ func (c *Cursor) Last(t *Tree, end []byte) bool {
 		return false
 	}
 	n := t.root
-	for n.kids != nil {
-		i := len(n.kids) - 1
+	for n.branch != nil {
+		i := len(n.bounds) - 1
 		if end != nil {
 			i = n.childOf(end)
 		}
 		c.push(n, i)
-		n = n.kids[i].node
+		n = n.kids[i]
 	}
 	i := len(n.items)
 	if end != nil {
@@ -78,11 +78,11 @@ func (c *Cursor) Next() bool {
 	}
 	for d--; d >= 0; d-- {
 		s = &c.path[d]
-		if s.i++; s.i < len(s.node.kids) {
+		if s.i++; s.i < len(s.node.bounds) {
 			c.depth = d + 1
-			for n := s.node.kids[s.i].node; ; n = n.kids[0].node {
+			for n := s.node.kids[s.i]; ; n = n.kids[0] {
 				c.push(n, 0)
-				if n.kids == nil {
+				if n.branch == nil {
 					return true
 				}
 			}
@@ -106,7 +106,7 @@ func (c *Cursor) Prev() bool {
 		s := &c.path[d]
 		if s.i--; s.i >= 0 {
 			c.depth = d + 1
-			c.descendLast(s.node.kids[s.i].node)
+			c.descendLast(s.node.kids[s.i])
 			return true
 		}
 	}
@@ -115,9 +115,10 @@ func (c *Cursor) Prev() bool {
 }
 
 func (c *Cursor) descendLast(n *node) {
-	for n.kids != nil {
-		c.push(n, len(n.kids)-1)
-		n = n.kids[len(n.kids)-1].node
+	for n.branch != nil {
+		last := len(n.bounds) - 1
+		c.push(n, last)
+		n = n.kids[last]
 	}
 	c.push(n, len(n.items)-1)
 }

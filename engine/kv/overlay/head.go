@@ -24,7 +24,7 @@ func (n *node) has(key []byte) bool { return bytes.HasPrefix(key, n.prefix.bytes
 
 // admit gives the head of a key that comes into n, whose prefix is one of that, too, from then on.
 func (n *node) admit(key []byte) uint64 {
-	if len(n.items) == 0 && len(n.kids) < 2 {
+	if n.branch == nil && len(n.items) == 0 || n.branch != nil && len(n.bounds) < 2 {
 		n.prefix = spanOf(key)
 	}
 	n.share(key)
@@ -47,9 +47,13 @@ func (n *node) setHeads() {
 		it := &n.items[i]
 		it.head = kv.Head(it.key()[p:])
 	}
-	for i := 1; i < len(n.kids); i++ {
-		c := &n.kids[i]
-		c.head = kv.Head(c.key()[p:])
+	if n.branch == nil {
+		return
+	}
+	n.ownBounds()
+	for i := 1; i < len(n.bounds); i++ {
+		b := &n.bounds[i]
+		b.head = kv.Head(b.key()[p:])
 	}
 }
 
@@ -58,8 +62,8 @@ func (n *node) refit() {
 	var first, last []byte
 	if size := len(n.items); size > 0 {
 		first, last = n.items[0].key(), n.items[size-1].key()
-	} else if size := len(n.kids); size > 1 {
-		first, last = n.kids[1].key(), n.kids[size-1].key()
+	} else if n.branch != nil && len(n.bounds) > 1 {
+		first, last = n.bounds[1].key(), n.bounds[len(n.bounds)-1].key()
 	}
 	n.prefix = clonedSpan(first[:kv.SharedPrefix(first, last)])
 	n.setHeads()
@@ -70,8 +74,8 @@ func (n *node) sharpen() {
 	var first, last uint64
 	if size := len(n.items); size > 1 {
 		first, last = n.items[0].head, n.items[size-1].head
-	} else if size := len(n.kids); size > 2 {
-		first, last = n.kids[1].head, n.kids[size-1].head
+	} else if n.branch != nil && len(n.bounds) > 2 {
+		first, last = n.bounds[1].head, n.bounds[len(n.bounds)-1].head
 	} else {
 		return
 	}

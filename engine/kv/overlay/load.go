@@ -97,9 +97,10 @@ func build(items []item) Tree {
 		above := make([]child, 0, len(level)/filled+1)
 		for len(level) > 0 {
 			n := min(filled, len(level))
-			branch := &node{kids: level[:n:n]}
+			branch := newBranch(nil)
+			branch.adopt(level[:n])
 			branch.refit()
-			above = append(above, child{node: branch}.named(&level[0]))
+			above = append(above, child{level[0].bound, branch})
 			level = level[n:]
 		}
 		level = above

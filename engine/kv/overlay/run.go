@@ -43,23 +43,22 @@ type runner struct {
 
 // put sets keys below n and pushes what stands in its place. The key of the first of these is left unset.
 func (r *runner) put(n *node, keys, vals [][]byte) {
-	if n.kids == nil {
+	if n.branch == nil {
 		r.leaf(n, keys, vals)
 		return
 	}
-	base := len(r.kids)
-	kids, from := n.kids, 0
+	base, from := len(r.kids), 0
 	fit := true // what is on the stack from base on has the prefix of n
 	for len(keys) > 0 {
 		i := n.childFrom(from, keys[0])
-		r.kids = append(r.kids, kids[from:i]...)
+		r.pass(n, from, i)
 		part := len(keys)
-		if i+1 < len(kids) {
+		if i+1 < len(n.bounds) {
 			part = n.countBelow(keys, i+1)
 		}
 		at := len(r.kids)
-		r.put(kids[i].node, keys[:part], vals[:part])
-		r.kids[at] = r.kids[at].named(&kids[i])
+		r.put(n.kids[i], keys[:part], vals[:part])
+		r.kids[at].bound = n.bounds[i]
 		for j := at + 1; j < len(r.kids); j++ {
 			c := &r.kids[j]
 			out, head := n.place(c.key())
@@ -67,14 +66,21 @@ func (r *runner) put(n *node, keys, vals [][]byte) {
 		}
 		from, keys, vals = i+1, keys[part:], vals[part:]
 	}
-	r.kids = append(r.kids, kids[from:]...)
+	r.pass(n, from, len(n.bounds))
 	r.branches(n, base, fit)
+}
+
+// pass pushes children of n as they are.
+func (r *runner) pass(n *node, from, to int) {
+	for i := from; i < to; i++ {
+		r.kids = append(r.kids, child{n.bounds[i], n.kids[i]})
+	}
 }
 
 // countBelow is how many of keys, the first at least, are less than the key of the i-th child. It looks near the front
 // first.
 func (n *node) countBelow(keys [][]byte, i int) int {
-	bound := &n.kids[i]
+	bound := &n.bounds[i]
 	below := func(key []byte) bool {
 		c, head := n.place(key)
 		return c < 0 || c == 0 && bound.after(key, head)
@@ -87,15 +93,15 @@ func (n *node) countBelow(keys [][]byte, i int) int {
 	return lo + sort.Search(hi-lo, func(i int) bool { return !below(keys[lo+i]) })
 }
 
-// branches makes what is on the stack from base on the children of one node or several, which take its place there. The
-// first is n itself if that is ours. fit says that they have the prefix of n and their heads in it.
+// branches makes what is on the stack from base on the children of one node or several, which take its place there. fit
+// says that they have the prefix of n and their heads in it.
 func (r *runner) branches(n *node, base int, fit bool) {
 	kids := r.kids[base:]
 	r.kids = r.kids[:base]
-	if n != nil && n.owner == r.t.owner && len(kids) <= min(fanout, cap(n.kids)) {
-		n.kids = append(n.kids[:0], kids...)
-		if !fit {
-			n.refit()
+	if n != nil && len(kids) == len(n.bounds) { // none was split
+		n = r.t.mutable(n)
+		for i := range kids {
+			n.kids[i] = kids[i].node
 		}
 		r.kids = append(r.kids, child{node: n})
 		return
@@ -103,15 +109,23 @@ func (r *runner) branches(n *node, base int, fit bool) {
 	for size := share(len(kids)); len(kids) > 0; { // a node is pushed over children that it has taken
 		part := kids[:min(size, len(kids))]
 		kids = kids[len(part):]
-		room := make([]child, 0, min(fanout, len(part)+spare))
-		branch := &node{owner: r.t.owner, kids: append(room, part...)}
+		branch := newBranch(r.t.owner)
+		branch.adopt(part)
 		if fit {
 			branch.prefix = n.prefix
 			branch.sharpen()
 		} else {
 			branch.refit()
 		}
-		r.kids = append(r.kids, child{node: branch}.named(&branch.kids[0]))
+		r.kids = append(r.kids, child{branch.bounds[0], branch})
+	}
+}
+
+// adopt gives kids to a branch that has none.
+func (n *node) adopt(kids []child) {
+	n.bounds = make([]bound, len(kids), min(fanout, len(kids)+spare))
+	for i := range kids {
+		n.bounds[i], n.kids[i] = kids[i].bound, kids[i].node
 	}
 }
 

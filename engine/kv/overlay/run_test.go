@@ -102,15 +102,21 @@ func checkShape(t *rapid.T, n *node, from, to []byte) {
 		}
 	}
 	checkHeads(t, n)
-	for i, c := range n.kids {
+	if n.branch == nil {
+		return
+	}
+	for i, b := range n.bounds {
 		low, high := from, to
 		if i > 0 {
-			low = c.key()
+			low = b.key()
 		}
-		if i+1 < len(n.kids) {
-			high = n.kids[i+1].key()
+		if i+1 < len(n.bounds) {
+			high = n.bounds[i+1].key()
 		}
-		checkShape(t, c.node, low, high)
+		checkShape(t, n.kids[i], low, high)
+	}
+	if slices.ContainsFunc(n.kids[len(n.bounds):], func(kid *node) bool { return kid != nil }) {
+		t.Fatal("a child without a bound")
 	}
 }
 
@@ -124,8 +130,11 @@ func checkHeads(t *rapid.T, n *node) {
 	for _, it := range n.items {
 		check(it.key(), it.head)
 	}
-	for i := 1; i < len(n.kids); i++ {
-		check(n.kids[i].key(), n.kids[i].head)
+	if n.branch == nil {
+		return
+	}
+	for i := 1; i < len(n.bounds); i++ {
+		check(n.bounds[i].key(), n.bounds[i].head)
 	}
 }
 

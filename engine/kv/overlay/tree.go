@@ -51,11 +51,38 @@ func (n *near) holds(owner *token, key []byte) bool {
 type token struct{ _ byte }
 
 type node struct {
-	owner  *token
-	items  []item  // leaf
-	kids   []child // branch; nil in a leaf
-	prefix span    // of all keys here, but for that of the first child
-	last   int     // of a leaf: where the last new item went
+	owner   *token
+	prefix  span   // of all keys here, but for that of the first child
+	items   []item // of a leaf
+	last    int    // of a leaf: where the last new item went
+	*branch        // nil in a leaf
+}
+
+// branch is what a branch has. Its copy shares the bounds: most copies are made to put another node in the place of
+// one child, and the children alone are a quarter of the whole.
+type branch struct {
+	bounds []bound       // one for each child
+	lent   bool          // another node may have the same bounds: they are copied before they change
+	kids   [fanout]*node // as many as bounds
+}
+
+// bound is what the keys of a child are not less than. That of a first child is not looked at.
+type bound struct {
+	head uint64 // of the key, see node.place
+	k    *byte
+	kn   uint32
+}
+
+func (b *bound) key() []byte { return unsafe.Slice(b.k, int(b.kn)) }
+
+// newBranch gives a branch without children, in one piece.
+func newBranch(owner *token) *node {
+	n := new(struct {
+		node
+		rest branch
+	})
+	n.node = node{owner: owner, branch: &n.rest}
+	return &n.node
 }
 
 // item is a key and its value. Neither is as long as 4 GiB: a batch is not.
@@ -77,18 +104,11 @@ func itemOf(head uint64, key, val []byte) item {
 
 func (it *item) set(val []byte) { it.v, it.vn = unsafe.SliceData(val), uint32(len(val)) }
 
-// child is a subtree whose keys are all >= its key (the first child's key is not looked at).
+// child is a child of a branch, with its bound.
 type child struct {
-	head uint64
-	k    *byte
-	kn   uint32
+	bound
 	node *node
 }
-
-func (c *child) key() []byte { return unsafe.Slice(c.k, int(c.kn)) }
-
-// named is the child with the key, and the head, of another one.
-func (c child) named(as *child) child { return child{as.head, as.k, as.kn, c.node} }
 
 // span is a slice without a capacity: commits in random key order do little else than copy nodes.
 type span struct {
@@ -119,8 +139,8 @@ func (t *Tree) Get(key []byte) ([]byte, bool) {
 	if t.near.holds(t.owner, key) {
 		n = t.near.leaf
 	}
-	for n.kids != nil {
-		n = n.kids[n.childOf(key)].node
+	for n.branch != nil {
+		n = n.kids[n.childOf(key)]
 	}
 	i, found := n.find(key)
 	if !found {
@@ -147,10 +167,11 @@ func (t *Tree) Set(key, val []byte) (old []byte, replaced bool) {
 	old, replaced, right := t.set(t.root, key, val)
 	if right.node != nil {
 		t.near = near{}
-		left := t.root
-		t.root = &node{owner: t.owner, kids: append(make([]child, 0, spare), child{node: left})}
-		right.head = t.root.admit(right.key())
-		t.root.kids = append(t.root.kids, right)
+		root := newBranch(t.owner)
+		root.insertChild(0, child{node: t.root})
+		right.head = root.admit(right.key())
+		root.insertChild(1, right)
+		t.root = root
 	}
 	if !replaced {
 		t.n++
@@ -168,8 +189,8 @@ func (t *Tree) Delete(key []byte) (old []byte, found bool) {
 	t.root = t.mutable(t.root)
 	old = t.delete(t.root, key)
 	t.n--
-	for len(t.root.kids) == 1 {
-		t.root = t.root.kids[0].node
+	for t.root.branch != nil && len(t.root.bounds) == 1 {
+		t.root = t.root.kids[0]
 	}
 	if t.n == 0 {
 		t.root = nil
@@ -203,13 +224,13 @@ func (t *Tree) mutable(n *node) *node {
 	if n.owner == t.owner {
 		return n
 	}
-	c := &node{owner: t.owner, prefix: n.prefix, last: n.last}
-	if n.kids != nil {
-		c.kids = append(make([]child, 0, min(fanout, len(n.kids)+spare)), n.kids...)
-	} else {
-		c.items = append(make([]item, 0, min(fanout, len(n.items)+spare)), n.items...)
+	if n.branch != nil {
+		c := newBranch(t.owner)
+		c.prefix, c.bounds, c.lent, c.kids = n.prefix, n.bounds, true, n.kids
+		return c
 	}
-	return c
+	items := append(make([]item, 0, min(fanout, len(n.items)+spare)), n.items...)
+	return &node{owner: t.owner, prefix: n.prefix, items: items, last: n.last}
 }
 
 // childOf is the index of the child that key belongs to.
@@ -222,12 +243,12 @@ func (n *node) childFrom(i int, key []byte) int {
 	case c < 0:
 		return i
 	case c > 0:
-		return len(n.kids) - 1
+		return len(n.bounds) - 1
 	}
-	lo, hi := i+1, len(n.kids)
+	lo, hi := i+1, len(n.bounds)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
-		if n.kids[m].after(key, head) {
+		if n.bounds[m].after(key, head) {
 			hi = m
 		} else {
 			lo = m + 1
@@ -236,12 +257,12 @@ func (n *node) childFrom(i int, key []byte) int {
 	return lo - 1
 }
 
-// after reports whether the key of c is greater than key, which has that head in its node.
-func (c *child) after(key []byte, head uint64) bool {
-	if c.head != head {
-		return c.head > head
+// after reports whether the key of b is greater than key, which has that head in its node.
+func (b *bound) after(key []byte, head uint64) bool {
+	if b.head != head {
+		return b.head > head
 	}
-	return bytes.Compare(c.key(), key) > 0
+	return bytes.Compare(b.key(), key) > 0
 }
 
 // find is the index of the first item whose key is >= key.
@@ -283,33 +304,30 @@ func (it *item) compare(key []byte, head uint64) int {
 
 // set inserts below n, which is ours; right is the new sibling when n was split.
 func (t *Tree) set(n *node, key, val []byte) (old []byte, replaced bool, right child) {
-	if n.kids == nil {
+	if n.branch == nil {
 		t.near.leaf = n
 		return t.setLeaf(n, key, val)
 	}
 	i := n.childOf(key)
 	if i > 0 {
-		t.near.from = spanOf(n.kids[i].key())
+		t.near.from = spanOf(n.bounds[i].key())
 	}
-	if i+1 < len(n.kids) {
-		t.near.to = spanOf(n.kids[i+1].key())
+	if i+1 < len(n.bounds) {
+		t.near.to = spanOf(n.bounds[i+1].key())
 	}
-	c := t.mutable(n.kids[i].node)
-	n.kids[i].node = c
+	c := t.mutable(n.kids[i])
+	n.kids[i] = c
 	old, replaced, split := t.set(c, key, val)
 	if split.node == nil {
 		return old, replaced, child{}
 	}
 	t.near = near{} // some of the keys are in another leaf now
 	split.head = n.admit(split.key())
-	i++
-	if len(n.kids) < fanout {
-		n.kids = append(n.kids, child{})
-		copy(n.kids[i+1:], n.kids[i:])
-		n.kids[i] = split
+	if len(n.bounds) < fanout {
+		n.insertChild(i+1, split)
 		return old, replaced, child{}
 	}
-	return old, replaced, t.splitBranch(n, i, split)
+	return old, replaced, t.splitBranch(n, i+1, split)
 }
 
 func (t *Tree) setLeaf(n *node, key, val []byte) (old []byte, replaced bool, right child) {
@@ -345,7 +363,7 @@ func (t *Tree) setLeaf(n *node, key, val []byte) (old []byte, replaced bool, rig
 // child is a leaf as that of a branch, where its head is still to be set.
 func (n *node) child() child {
 	first := &n.items[0]
-	return child{k: first.k, kn: first.kn, node: n}
+	return child{bound{k: first.k, kn: first.kn}, n}
 }
 
 func (n *node) insert(i int, it item) {
@@ -358,30 +376,64 @@ func (n *node) insert(i int, it item) {
 	n.last = i
 }
 
+// ownBounds sees to it that the bounds of n are its alone.
+func (n *node) ownBounds() {
+	if n.lent {
+		n.roomier(len(n.bounds) + spare)
+	}
+}
+
+// roomier gives n bounds of its own with room for size in all, or for as many as a branch can have.
+func (n *node) roomier(size int) {
+	n.bounds = append(make([]bound, 0, min(fanout, size)), n.bounds...)
+	n.lent = false
+}
+
+// insertChild puts c at position i of n, which has less than fanout children.
+func (n *node) insertChild(i int, c child) {
+	size := len(n.bounds)
+	if n.lent || size == cap(n.bounds) { // append would go beyond what a branch can hold
+		n.roomier(size + size/2 + spare)
+	}
+	n.bounds = append(n.bounds, bound{})
+	copy(n.bounds[i+1:], n.bounds[i:])
+	n.bounds[i] = c.bound
+	copy(n.kids[i+1:], n.kids[i:size])
+	n.kids[i] = c.node
+}
+
 // splitBranch puts c at position i of the full branch n and gives the new right half.
 func (t *Tree) splitBranch(n *node, i int, c child) child {
 	mid := fanout / 2
 	if i == fanout {
 		mid = fanout
 	}
-	r := &node{owner: t.owner, prefix: n.prefix, kids: append(make([]child, 0, fanout), n.kids[mid:]...)}
-	clear(n.kids[mid:])
-	n.kids = n.kids[:mid]
-	dst, at := n, i
+	r := newBranch(t.owner)
+	r.prefix, r.bounds = n.prefix, append(make([]bound, 0, fanout), n.bounds[mid:]...)
+	copy(r.kids[:], n.kids[mid:])
+	n.cut(mid)
 	if i > mid || mid == fanout {
-		dst, at = r, i-mid
+		r.insertChild(i-mid, c)
+	} else {
+		n.insertChild(i, c)
 	}
-	dst.kids = append(dst.kids, child{})
-	copy(dst.kids[at+1:], dst.kids[at:])
-	dst.kids[at] = c
 	n.sharpen()
 	r.sharpen()
-	return child{node: r}.named(&r.kids[0])
+	return child{r.bounds[0], r}
+}
+
+// cut drops the children of n from the i-th on.
+func (n *node) cut(i int) {
+	if !n.lent {
+		clear(n.bounds[i:])
+	}
+	n.bounds = n.bounds[:i]
+	clear(n.kids[i:])
 }
 
 // delete removes key, which is there, below n, which is ours.
 func (t *Tree) delete(n *node, key []byte) []byte {
-	if n.kids == nil {
+	if n.branch == nil {
 		i, _ := n.find(key)
 		old := n.items[i].val()
 		copy(n.items[i:], n.items[i+1:])
@@ -390,36 +442,48 @@ func (t *Tree) delete(n *node, key []byte) []byte {
 		return old
 	}
 	i := n.childOf(key)
-	c := t.mutable(n.kids[i].node)
-	n.kids[i].node = c
+	c := t.mutable(n.kids[i])
+	n.kids[i] = c
 	old := t.delete(c, key)
 	switch size := c.size(); {
 	case size == 0:
 		n.removeChild(i)
-	case size < fanout/4 && i+1 < len(n.kids) && size+n.kids[i+1].node.size() <= fanout:
+	case size < fanout/4 && i+1 < len(n.bounds) && size+n.kids[i+1].size() <= fanout:
 		t.merge(n, i)
-	case size < fanout/4 && i > 0 && size+n.kids[i-1].node.size() <= fanout:
+	case size < fanout/4 && i > 0 && size+n.kids[i-1].size() <= fanout:
 		t.merge(n, i-1)
 	}
 	return old
 }
 
-func (n *node) size() int { return len(n.items) + len(n.kids) }
+// size is the number of items or children.
+func (n *node) size() int {
+	if n.branch != nil {
+		return len(n.bounds)
+	}
+	return len(n.items)
+}
 
 func (n *node) removeChild(i int) {
-	copy(n.kids[i:], n.kids[i+1:])
-	n.kids[len(n.kids)-1] = child{}
-	n.kids = n.kids[:len(n.kids)-1]
+	n.ownBounds()
+	size := len(n.bounds)
+	copy(n.bounds[i:], n.bounds[i+1:])
+	copy(n.kids[i:], n.kids[i+1:size])
+	n.cut(size - 1)
 }
 
 // merge moves all of child i+1 into child i.
 func (t *Tree) merge(n *node, i int) {
-	left, right := t.mutable(n.kids[i].node), n.kids[i+1]
-	n.kids[i].node = left
-	left.items = append(left.items, right.node.items...)
-	if at := len(left.kids); right.node.kids != nil {
-		left.kids = append(left.kids, right.node.kids...)
-		left.kids[at] = left.kids[at].named(&right) // its own may be unset: it was a first child
+	left, right := t.mutable(n.kids[i]), n.kids[i+1]
+	n.kids[i] = left
+	if left.branch == nil {
+		left.items = append(left.items, right.items...)
+	} else {
+		left.ownBounds()
+		size := len(left.bounds)
+		left.bounds = append(left.bounds, right.bounds...)
+		left.bounds[size] = n.bounds[i+1] // its own may be unset: it was a first child
+		copy(left.kids[size:], right.kids[:len(right.bounds)])
 	}
 	left.refit()
 	n.removeChild(i + 1)

@@ -112,11 +112,12 @@ func TestSequentialInsertFillsNodes(t *testing.T) {
 	leaves := 0
 	var count func(*node)
 	count = func(n *node) {
-		if n.kids == nil {
+		if n.branch == nil {
 			leaves++
+			return
 		}
-		for _, c := range n.kids {
-			count(c.node)
+		for i := range n.bounds {
+			count(n.kids[i])
 		}
 	}
 	count(tree.root)
