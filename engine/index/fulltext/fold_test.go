@@ -2,6 +2,7 @@ package fulltext
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -144,6 +145,79 @@ func TestFoldBesideWriters(t *testing.T) {
 	first.in(store, func() { first.sound() })
 	first.check(first.x.Fold(context.Background(), store))
 	first.in(store, func() { first.sound() })
+}
+
+// meddler has somebody write before each commit of a store, but for what that somebody commits.
+type meddler struct {
+	kv.Store
+	write   func()
+	refused int // commits that met a conflict
+}
+
+func (m *meddler) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
+	if write := m.write; write != nil {
+		m.write = nil
+		write()
+		m.write = write
+	}
+	v, err := m.Store.Commit(ctx, b)
+	if errors.Is(err, kv.ErrConflict) {
+		m.refused++
+	}
+	return v, err
+}
+
+// TestFoldThatMeetsConflicts changes a document of the first term and of the last before every other commit of a fold
+// of many batches: the batches that are refused are folded all the same, and none of what came after is lost.
+func TestFoldThatMeetsConflicts(t *testing.T) {
+	const terms, docs = 5, foldBatch // a batch and more for each term
+	b, store := newBench(t), mem.New()
+	n := &naive{texts: map[int]string{}}
+	put := func(id int, text string) {
+		n.put(id, text)
+		b.put(id, text)
+	}
+	b.in(store, func() { b.check(b.x.Build(&b.texts).Finish()) })
+	for from := 0; from < docs; from += docs / 4 {
+		b.in(store, func() {
+			for i := range docs / 4 {
+				put(from+i, fmt.Sprint("a b c d word", (from+i)%3))
+			}
+		})
+	}
+	turn := 0
+	m := &meddler{Store: store, write: func() {
+		if turn++; turn%2 == 0 {
+			return
+		}
+		was := *b.x
+		b.in(store, func() {
+			put(turn, fmt.Sprint("b word0 word", turn%3))
+			n.remove(docs - turn)
+			b.check(b.x.Remove(value.Int(int64(docs - turn))))
+			put(docs+turn, "a d")
+		})
+		*b.x = was
+	}}
+	b.check(b.x.Fold(t.Context(), m))
+	if m.refused < terms {
+		t.Errorf("%d commits met a conflict of %d batches", m.refused, terms)
+	}
+	b.in(store, func() {
+		b.sound()
+		for _, query := range []string{"a", "b", "c d", "word0", "word1 word2", "d word2"} {
+			if got, want := b.found(query, true), n.found(query, true); !slices.Equal(got, want) {
+				t.Errorf("%q: %d documents, want %d", query, len(got), len(want))
+			}
+		}
+		l, err := b.x.list("c")
+		b.check(err)
+		if most := m.refused + 1; len(l.changes) > most { // a removal for each time that somebody wrote
+			t.Errorf("%d changes of a term are left, want at most %d", len(l.changes), most)
+		}
+	})
+	b.check(b.x.Fold(t.Context(), store))
+	b.in(store, func() { b.sound() })
 }
 
 func TestFoldOfADroppedIndex(t *testing.T) {
