@@ -265,26 +265,27 @@ func (e *encoded) edited(d edit) *Object {
 		}
 		return plain.With(d.name, d.value)
 	}
+	if len(e.edits) == 0 {
+		return new(editedObject).of(e, d)
+	}
+	l := &lazyObject{}
+	if again {
+		l.edits = slices.Clone(e.edits)
+		l.edits[i] = d
+	} else {
+		l.edits = slices.Insert(slices.Clip(e.edits), i, d)
+	}
+	return l.over(e, d)
+}
+
+// over is the object of the bytes of e with its own edits, by one more than e: d.
+func (l *lazyObject) over(e *encoded, d edit) *Object {
 	n := e.n
 	switch had := e.has(d.name); {
 	case had && d.gone:
 		n--
 	case !had && !d.gone:
 		n++
-	}
-	var l *lazyObject
-	switch {
-	case len(e.edits) == 0:
-		first := &editedObject{edit: [1]edit{d}}
-		l = &first.lazyObject
-		l.edits = first.edit[:]
-	case again:
-		l = &lazyObject{}
-		l.edits = slices.Clone(e.edits)
-		l.edits[i] = d
-	default:
-		l = &lazyObject{}
-		l.edits = slices.Insert(slices.Clip(e.edits), i, d)
 	}
 	l.rec, l.head, l.base, l.n, l.width, l.special = e.rec, e.head, e.base, n, e.width, e.special
 	return l.object()
@@ -294,6 +295,25 @@ func (e *encoded) edited(d edit) *Object {
 type editedObject struct {
 	lazyObject
 	edit [1]edit
+}
+
+// of is the object that e, which has no edits, is with one.
+func (o *editedObject) of(e *encoded, d edit) *Object {
+	o.edit[0] = d
+	o.edits = o.edit[:]
+	return o.over(e, d)
+}
+
+// EditRoom is room for an object with one field set, one after the other: an object is good until the next one is made.
+type EditRoom struct{ room editedObject }
+
+// With is Object.With, in the room where it can be.
+func (r *EditRoom) With(o *Object, name string, v Value) *Object {
+	if o.enc == nil || len(o.enc.edits) > 0 {
+		return o.With(name, v)
+	}
+	r.room.cache.Store(nil)
+	return r.room.of(o.enc, edit{name: name, value: v})
 }
 
 // decodeStored reads the value at the front of b, which is trusted storage: the value aliases b.
