@@ -93,7 +93,7 @@ func (w *writer) newRecord(ctx context.Context, tb *catalog.Table, id *value.Rec
 	if named || err != nil {
 		return c, id, false, err
 	}
-	key, err := recordKey(field(c.after, "id"))
+	key, err := record.AsKey(field(c.after, "id"))
 	if err != nil {
 		return c, nil, false, err
 	}
@@ -109,7 +109,7 @@ func (w *writer) newID(ctx context.Context, tb *catalog.Table,
 	doc value.Value) (id *value.RecordID, fresh bool, err error) {
 	key, err := w.g.DefaultKey(ctx, tb, doc)
 	if err == nil {
-		key, err = recordKey(key)
+		key, err = record.AsKey(key)
 	}
 	if err != nil {
 		return nil, false, err
@@ -117,26 +117,7 @@ func (w *writer) newID(ctx context.Context, tb *catalog.Table,
 	if fresh = key.IsNone(); fresh {
 		key = value.Str(w.keys.Next())
 	}
-	return &value.RecordID{Table: tb.Name, Key: key}, fresh, nil
-}
-
-// recordKey is the key that an id field means: a key, or the key of a record id of any table. NONE stays NONE.
-func recordKey(v value.Value) (value.Value, error) {
-	key := v
-	if v.Kind() == value.KindRecord {
-		key = v.Record().Key
-	}
-	switch key.Kind() {
-	case value.KindNone, value.KindInt, value.KindUUID, value.KindArray, value.KindObject:
-		return key, nil
-	case value.KindString:
-		if key.Len() > 0 {
-			return key, nil
-		}
-	case value.KindFloat:
-		return value.Int(int64(key.Float())), nil
-	}
-	return value.None, errs.Internal("Found %s for the Record ID but this is not a valid id", v.Brief())
+	return w.made.Make(tb.Name, key), fresh, nil
 }
 
 // table is the name of a table that an INTO or an edge names.

@@ -33,11 +33,17 @@ func (r *Run) insert(ctx context.Context, env *Env, s *ast.Insert) (value.Value,
 	if in.version, err = r.ownVersion(ctx, env, s.Version); err != nil {
 		return value.None, err
 	}
-	w.rows = make([]value.Value, 0, len(rows))
-	for _, row := range rows {
-		if err := in.insert(ctx, row); err != nil {
-			return value.None, err
-		}
+	if w.g.Log.Expect(len(rows)); w.kind() != ast.OutputNone {
+		w.rows = make([]value.Value, 0, len(rows))
+	}
+	for i := 0; i < len(rows) && err == nil; i++ {
+		err = in.insert(ctx, rows[i])
+	}
+	if uncounted := in.count(); err == nil {
+		err = uncounted
+	}
+	if err != nil {
+		return value.None, err
 	}
 	return w.result(false, len(rows))
 }
@@ -126,29 +132,33 @@ type inserter struct {
 	tb   *catalog.Table
 
 	rec     record.Write // of the row at hand
-	version uint64       // of the history, that an import gives the rows; 0: none
+	room    value.EditRoom
+	lean    bool   // nothing looks at a row of tb, or at their number, before the statement ends
+	more    int64  // rows of tb that are not counted yet
+	version uint64 // of the history, that an import gives the rows; 0: none
 }
 
 func (in *inserter) insert(ctx context.Context, doc value.Value) error {
-	id, named, whole, err := in.idOf(doc)
+	table, key, id, err := in.idOf(doc)
 	if err != nil {
 		return err
 	}
-	p := &in.rec
-	*p = record.Write{ID: id, Plain: true, Given: true}
-	if p.Table, err = in.table(id.Table); p.Table == nil || err != nil {
+	p, whole, fresh := &in.rec, id != nil, false
+	*p = record.Write{Plain: true, Given: true}
+	if p.Table, err = in.table(table); p.Table == nil || err != nil {
 		return err
 	}
 	if err := in.g.MayFill(p.Table); err != nil {
 		return err
 	}
-	if !named {
-		fresh := false
+	if key.IsNone() {
 		if id, fresh, err = in.newID(ctx, p.Table, doc); err != nil {
 			return err
 		}
-		p.ID, named = id, !fresh
+	} else if !whole {
+		id = in.made.Make(table, key)
 	}
+	p.ID = id
 	if !in.g.MayCreate(p.Table) {
 		return nil
 	}
@@ -160,13 +170,17 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 			return err
 		}
 	}
+	with := (*value.Object).With
+	if in.lean {
+		with, p.Made = in.room.With, &in.more
+	}
 	if p.After, p.HasID = record.Image(p.Table, doc), true; !whole {
-		p.After = value.ObjectOf(p.After.Object().With("id", value.RecordOf(id)))
+		p.After = value.ObjectOf(with(p.After.Object(), "id", value.RecordOf(id)))
 	}
 	if in.version != 0 {
 		return in.insertVersion(ctx, p)
 	}
-	if named {
+	if !fresh {
 		there, err := in.g.Exists(p.Table, id.Key)
 		if err != nil {
 			return err
@@ -184,7 +198,7 @@ func (in *inserter) insert(ctx context.Context, doc value.Value) error {
 			return in.duplicate(ctx, p.Table, id, doc)
 		}
 	}
-	catches := in.s.Ignore || in.s.OnDuplicate != nil && !named
+	catches := in.s.Ignore || in.s.OnDuplicate != nil && fresh
 	if !catches || !hasUnique(p.Table) {
 		return in.put(ctx, p)
 	}
@@ -200,32 +214,43 @@ func (in *inserter) table(name string) (*catalog.Table, error) {
 	if in.tb != nil && in.tb.Name == name {
 		return in.tb, nil
 	}
+	if err := in.count(); err != nil {
+		return nil, err
+	}
 	tb, err := in.g.TableForWrite(name)
 	in.tb = tb
+	in.lean = tb != nil && in.kind() == ast.OutputNone && in.s.OnDuplicate == nil && in.version == 0 && in.g.Forgets(tb)
 	return tb, err
 }
 
-// idOf is the id of a row, without a key where the row does not name it itself; whole: its field is that id.
-func (in *inserter) idOf(doc value.Value) (id *value.RecordID, named, whole bool, err error) {
+// count counts the rows that were made of the table at hand.
+func (in *inserter) count() error {
+	n := in.more
+	if in.more = 0; n == 0 {
+		return nil
+	}
+	return in.g.CountRows(in.tb, n)
+}
+
+// idOf is the table and the key of a row, NONE where the row does not name it itself, and its id where a field is that.
+func (in *inserter) idOf(doc value.Value) (table string, key value.Value, id *value.RecordID, err error) {
 	v := field(doc, "id")
-	table := in.into
-	if table == "" {
-		if v.Kind() != value.KindRecord {
-			return nil, false, false, badProperty("id", v)
+	if v.Kind() == value.KindRecord {
+		id = v.Record()
+	}
+	if table = in.into; table == "" {
+		if id == nil {
+			return "", key, nil, badProperty("id", v)
 		}
-		table = v.Record().Table
+		table = id.Table
 	}
-	key, err := recordKey(v)
-	if err != nil {
-		if v.Kind() != value.KindRecord {
-			err = badProperty("id", v)
-		}
-		return nil, false, false, err
+	if key, err = record.AsKey(v); err != nil && id == nil {
+		err = badProperty("id", v)
 	}
-	if v.Kind() == value.KindRecord && v.Record().Table == table && v.Record().Key == key {
-		return v.Record(), !key.IsNone(), !key.IsNone(), nil
+	if id != nil && (id.Table != table || id.Key != key || key.IsNone()) {
+		id = nil
 	}
-	return &value.RecordID{Table: table, Key: key}, !key.IsNone(), false, nil
+	return table, key, id, err
 }
 
 func badProperty(name string, v value.Value) error {

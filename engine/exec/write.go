@@ -112,6 +112,7 @@ type writer struct {
 	rows []value.Value
 	sum  held             // of rows
 	keys value.RandomKeys // of the records without an id
+	made value.RecordIDs  // their ids
 
 	kept   once // the sub-selects of SET that say the same for every row
 	sought bool // the targets are what a sub-select found, which may be nothing under ONLY

@@ -221,11 +221,13 @@ func (p *parser) simpleArray() (v value.Value, found finding) {
 
 // simpleObject is an object. Sets, blocks and what has the shape of a geometry are left to others.
 func (p *parser) simpleObject(row bool) (v value.Value, found finding) {
-	open, base := p.advance(), len(p.rows.fields)
-	if !p.startsObject() {
-		return v, isOther
+	open, base, typed := p.tok, len(p.rows.fields), false
+	key, read := p.nextKey()
+	if !read {
+		if p.advance(); !p.startsObject() {
+			return v, isOther
+		}
 	}
-	typed, key, read := false, "", false
 	for p.err == nil && (read || p.tok.kind != tRBrace) {
 		if !read {
 			key = p.objectKey()
@@ -286,8 +288,8 @@ func (p *parser) startsObject() bool {
 	return p.tok.isIdent() && p.peek().kind == tColon
 }
 
-// nextKey passes the comma that is the current token and a key, up to its colon, where the key is a plain word: it need
-// not be told whether that is a keyword. Otherwise it passes nothing.
+// nextKey passes the comma or brace that is the current token, and a key up to its colon, where that is a plain word.
+// It need not be told whether it is a keyword. Otherwise it passes nothing.
 func (p *parser) nextKey() (key string, ok bool) {
 	from := p.lex.pos
 	start := p.lex.blanks(from)

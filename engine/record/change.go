@@ -107,6 +107,13 @@ func (l *Log) Define(tb *catalog.Table, shape value.Value) {
 // NewLog makes an empty log.
 func NewLog() *Log { return &Log{} }
 
+// Expect makes room for n more changes.
+func (l *Log) Expect(n int) {
+	if l != nil {
+		l.Changes = slices.Grow(l.Changes, n)
+	}
+}
+
 // Len is how many changes there are so far.
 func (l *Log) Len() int {
 	if l == nil {
@@ -279,8 +286,8 @@ func eventError(name string, err error) error {
 		Err: err}).Brief()
 }
 
-// countRow notes that a table has delta more rows.
-func (g *Gate) countRow(tb *catalog.Table, delta int64) error {
+// CountRows notes that a table has delta more rows.
+func (g *Gate) CountRows(tb *catalog.Table, delta int64) error {
 	return g.count(tb, 0, delta)
 }
 

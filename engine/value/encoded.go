@@ -265,26 +265,27 @@ func (e *encoded) edited(d edit) *Object {
 		}
 		return plain.With(d.name, d.value)
 	}
+	if len(e.edits) == 0 {
+		return new(editedObject).of(e, d)
+	}
+	l := &lazyObject{}
+	if again {
+		l.edits = slices.Clone(e.edits)
+		l.edits[i] = d
+	} else {
+		l.edits = slices.Insert(slices.Clip(e.edits), i, d)
+	}
+	return l.over(e, d)
+}
+
+// over is the object of the bytes of e with its own edits, by one more than e: d.
+func (l *lazyObject) over(e *encoded, d edit) *Object {
 	n := e.n
 	switch had := e.has(d.name); {
 	case had && d.gone:
 		n--
 	case !had && !d.gone:
 		n++
-	}
-	var l *lazyObject
-	switch {
-	case len(e.edits) == 0:
-		first := &editedObject{edit: [1]edit{d}}
-		l = &first.lazyObject
-		l.edits = first.edit[:]
-	case again:
-		l = &lazyObject{}
-		l.edits = slices.Clone(e.edits)
-		l.edits[i] = d
-	default:
-		l = &lazyObject{}
-		l.edits = slices.Insert(slices.Clip(e.edits), i, d)
 	}
 	l.rec, l.head, l.base, l.n, l.width, l.special = e.rec, e.head, e.base, n, e.width, e.special
 	return l.object()
@@ -294,6 +295,25 @@ func (e *encoded) edited(d edit) *Object {
 type editedObject struct {
 	lazyObject
 	edit [1]edit
+}
+
+// of is the object that e, which has no edits, is with one.
+func (o *editedObject) of(e *encoded, d edit) *Object {
+	o.edit[0] = d
+	o.edits = o.edit[:]
+	return o.over(e, d)
+}
+
+// EditRoom is room for an object with one field set, one after the other: an object is good until the next one is made.
+type EditRoom struct{ room editedObject }
+
+// With is Object.With, in the room where it can be.
+func (r *EditRoom) With(o *Object, name string, v Value) *Object {
+	if o.enc == nil || len(o.enc.edits) > 0 {
+		return o.With(name, v)
+	}
+	r.room.cache.Store(nil)
+	return r.room.of(o.enc, edit{name: name, value: v})
 }
 
 // decodeStored reads the value at the front of b, which is trusted storage: the value aliases b.
@@ -426,47 +446,66 @@ func (e *encoded) appendMap(enc encoder, dst []byte) ([]byte, error) {
 	if len(e.edits) == 0 {
 		return append(dst, e.rec[e.head:]...), nil
 	}
-	dst = putHead(dst, majorMap, uint64(e.n))
+	dst, err := putHead(dst, majorMap, uint64(e.n)), error(nil)
 	if e.width > 0 {
-		return e.spliced(enc, dst)
+		dst, _, err = e.spliced(enc, dst, nil)
+	} else {
+		dst, _, err = enc.merged(dst, e, nil)
 	}
-	dst, _, err := enc.merged(dst, e, nil)
 	return dst, err
 }
 
-// spliced appends the entries of a map with a head: what lies between those that were edited is copied as a whole.
-func (e *encoded) spliced(enc encoder, dst []byte) ([]byte, error) {
-	from := e.place(0)
+// spliced is encoder.merged for a map with a head: what lies between the entries that were edited is copied as a whole.
+func (e *encoded) spliced(enc encoder, dst []byte, at []uint32) ([]byte, []uint32, error) {
+	from, err := 0, error(nil) // the first entry that is not copied
 	for i := range e.edits {
 		d := &e.edits[i]
 		slot, start := e.slot(d.name)
-		to := e.place(slot)
-		if from > to || to > len(e.rec) {
-			return dst, recordError(to, "field is not where the head says")
+		if dst, at, err = e.copied(dst, at, from, slot); err != nil {
+			return dst, at, err
 		}
-		dst = append(dst, e.rec[from:to]...)
-		if from = to; start > 0 {
-			from = e.place(slot + 1)
+		if from = slot; start > 0 {
+			from++
 		}
 		if d.gone {
 			continue
 		}
-		var err error
+		at = noted(at, len(dst))
 		if dst, err = enc.value(putText(dst, d.name), d.value); err != nil {
-			return dst, err
+			return dst, at, err
 		}
 	}
-	if from > len(e.rec) {
-		return dst, recordError(from, "field is not where the head says")
+	return e.copied(dst, at, from, int(e.base))
+}
+
+// copied appends the entries between two of a map with a head.
+func (e *encoded) copied(dst []byte, at []uint32, from, to int) ([]byte, []uint32, error) {
+	start, end := e.place(from), e.place(to)
+	if start > end || end > len(e.rec) {
+		return dst, at, recordError(end, "field is not where the head says")
 	}
-	return append(dst, e.rec[from:]...), nil
+	for i := from; at != nil && i < to; i++ {
+		at = append(at, uint32(len(dst)+e.place(i)-start))
+	}
+	return append(dst, e.rec[start:end]...), at, nil
+}
+
+// noted is at with one place more, where places are asked for.
+func noted(at []uint32, p int) []uint32 {
+	if at == nil {
+		return nil
+	}
+	return append(at, uint32(p))
 }
 
 // entries appends the map of o, for storage, and to at where each of its entries starts in dst.
 func (e encoder) entries(dst []byte, o *Object, at []uint32) ([]byte, []uint32, error) {
 	dst = putHead(dst, majorMap, uint64(o.Len()))
-	if o.enc != nil && !o.enc.special {
-		return e.merged(dst, o.enc, at)
+	if m := o.enc; m != nil && !m.special {
+		if m.width > 0 {
+			return m.spliced(e, dst, at)
+		}
+		return e.merged(dst, m, at)
 	}
 	var err error
 	for _, f := range o.Fields() {
@@ -479,15 +518,16 @@ func (e encoder) entries(dst []byte, o *Object, at []uint32) ([]byte, []uint32, 
 	return dst, at, nil
 }
 
-// merged appends the entries of m: copies of those that stand, encodings of those set since.
+// merged appends the entries of m: copies of those that stand, encodings of those set since. Unless at is nil, it
+// appends to it where each of them starts in dst.
 func (e encoder) merged(dst []byte, m *encoded, at []uint32) ([]byte, []uint32, error) {
 	var err error
 	m.merged(func(old entry) bool {
-		at = append(at, uint32(len(dst)))
+		at = noted(at, len(dst))
 		dst = append(dst, old.whole...)
 		return true
 	}, func(d edit) bool {
-		at = append(at, uint32(len(dst)))
+		at = noted(at, len(dst))
 		dst, err = e.value(putText(dst, d.name), d.value)
 		return err == nil
 	})

@@ -27,6 +27,7 @@ type RandomKeys struct {
 	made  int    // keys that share them
 	raw   []byte // random bytes that are not used yet
 	room  []byte // of raw; nil before the second key
+	block []byte // of the next keys, which are one allocation; its length is what is taken
 }
 
 const (
@@ -34,6 +35,7 @@ const (
 	keyShared = 7       // letters that the keys of RandomKeys begin with
 	keyAlike  = 1 << 14 // keys of RandomKeys that share them
 	keyRoom   = 256     // random bytes of RandomKeys that are read at a time
+	mostKeys  = 32      // keys of RandomKeys that are made in a block
 )
 
 // Next generates the next key.
@@ -42,9 +44,14 @@ func (k *RandomKeys) Next() string {
 		k.first, k.made = RandomKey(), 1
 		return k.first
 	}
+	if cap(k.block)-len(k.block) < keyLen {
+		k.block = make([]byte, 0, keyLen*min(k.made, mostKeys))
+	}
 	k.made++
-	var key [keyLen]byte
-	for n := copy(key[:], k.first[:keyShared]); n < keyLen; {
+	at := len(k.block)
+	k.block = k.block[:at+keyLen]
+	key := k.block[at:]
+	for n := copy(key, k.first[:keyShared]); n < keyLen; {
 		if len(k.raw) == 0 {
 			if k.room == nil {
 				k.room = make([]byte, keyRoom)
@@ -55,7 +62,26 @@ func (k *RandomKeys) Next() string {
 		made, used := keyLetters(key[n:], k.raw)
 		n, k.raw = n+made, k.raw[used:]
 	}
-	return string(key[:])
+	return aliasText(key)
+}
+
+// RecordIDs makes record ids for a list that holds all of them: many of them are one allocation. The zero value is
+// ready.
+type RecordIDs struct {
+	room []RecordID // of the next ones
+	made int        // how many were made at once, last
+}
+
+// Make makes the id of a record.
+func (m *RecordIDs) Make(table string, key Value) *RecordID {
+	if len(m.room) == 0 {
+		m.made = min(2*m.made+1, mostObjects)
+		m.room = make([]RecordID, m.made)
+	}
+	id := &m.room[0]
+	m.room = m.room[1:]
+	id.Table, id.Key = table, key
+	return id
 }
 
 // keyLetters makes letters of random bytes, until dst is full or raw is used up. It returns how many letters it made,

@@ -178,34 +178,24 @@ func EncodeRecord(dst []byte, o *Object) ([]byte, error) {
 	if o.Len() > len(few) {
 		at = make([]uint32, 0, o.Len())
 	}
-	r := beginRecord(dst, o.Len())
-	dst, at, err := r.encoder.entries(r.dst, o, at)
+	start, special := len(dst), false
+	e := encoder{depth: maxEncodeDepth, special: &special}
+	dst, at, err := e.entries(beginRecord(dst, o.Len()), o, at)
 	if err != nil {
 		return dst, err
 	}
-	return r.end(dst, at)
+	return endRecord(dst, start, at, special)
 }
 
-// recordEncoder encodes a stored record: beginRecord, the map by encoder, end.
-type recordEncoder struct {
-	encoder
-	dst     []byte // what the map is appended to
-	start   int    // of the record in dst
-	special bool
+// beginRecord begins a record of n fields: the map is appended next. It makes room for a head of two-byte offsets;
+// endRecord moves the map when that turns out to need another.
+func beginRecord(dst []byte, n int) []byte {
+	return slices.Grow(dst, 1+2*(n+1))[:len(dst)+1+2*(n+1)]
 }
 
-// beginRecord begins a record of n fields. It makes room for a head of two-byte offsets; end moves the map when that
-// turns out to need another.
-func beginRecord(dst []byte, n int) *recordEncoder {
-	r := &recordEncoder{encoder: newEncoder(), start: len(dst)}
-	r.encoder.special = &r.special
-	r.dst = slices.Grow(dst, 1+2*(n+1))[:len(dst)+1+2*(n+1)]
-	return r
-}
-
-// end makes the head, given dst with the map, and where each of its entries starts there.
-func (r *recordEncoder) end(dst []byte, at []uint32) ([]byte, error) {
-	start, mapStart := r.start, len(r.dst)
+// endRecord makes the head, given dst with the record from start on, and where each entry of its map starts in dst.
+func endRecord(dst []byte, start int, at []uint32, special bool) ([]byte, error) {
+	mapStart := start + 1 + 2*(len(at)+1)
 	size := len(dst) - mapStart
 	if size > maxRecord {
 		return dst, fmt.Errorf("record of %d bytes is too large", size)
@@ -220,7 +210,7 @@ func (r *recordEncoder) end(dst []byte, at []uint32) ([]byte, error) {
 		dst = dst[:start+head+size]
 	}
 	dst[start] = recordFormat | byte(code)
-	if r.special {
+	if special {
 		dst[start] |= recordSpecial
 	}
 	table := dst[start+1 : start+head]

@@ -20,16 +20,17 @@ const (
 // Make makes an object of fields, those at the places in order: ascending by their names, each name once. It copies
 // them. Errors: what EncodeRecord refuses.
 func (r *Rows) Make(fields []Field, order []int) (*Object, error) {
-	rec := beginRecord(r.text[:0], len(order))
-	dst, err := putHead(rec.dst, majorMap, uint64(len(order))), error(nil)
+	special := false
+	e := encoder{depth: maxEncodeDepth, special: &special}
+	dst, err := putHead(beginRecord(r.text[:0], len(order)), majorMap, uint64(len(order))), error(nil)
 	r.at = r.at[:0]
 	for _, i := range order {
 		r.at = append(r.at, uint32(len(dst)))
-		if dst, err = rec.value(putText(dst, fields[i].Name), fields[i].Value); err != nil {
+		if dst, err = e.value(putText(dst, fields[i].Name), fields[i].Value); err != nil {
 			return nil, err
 		}
 	}
-	if r.text, err = rec.end(dst, r.at); err != nil {
+	if r.text, err = endRecord(dst, 0, r.at, special); err != nil {
 		return nil, err
 	}
 	b := r.keep(r.text)
