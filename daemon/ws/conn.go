@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -236,14 +237,14 @@ func readAll(r io.Reader, b []byte, longest int64, mem *engine.Account) ([]byte,
 			return b, errTooLong
 		}
 		if len(b) > counted && len(b) > smallMessage {
-			more := max(readStep, len(b)/4)
+			more := max(readStep, growth(len(b)))
 			if mem.Charge(more) != nil {
 				return b, errNoMemory
 			}
 			counted += more
 		}
 		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
+			b = slices.Grow(b, growth(len(b)))
 		}
 		n, err := r.Read(b[len(b):min(int64(cap(b)), longest+1)])
 		b = b[:len(b)+n]
@@ -254,6 +255,14 @@ func readAll(r io.Reader, b []byte, longest int64, mem *engine.Account) ([]byte,
 			return b, err
 		}
 	}
+}
+
+// growth is how many bytes more a message has room for when there are more than n. Texts of many rows are some MiB.
+func growth(n int) int {
+	if n > 4<<20 {
+		return n / 4
+	}
+	return max(n, 512)
 }
 
 // smallMessage is the size of messages that are not counted.
