@@ -50,9 +50,10 @@ type level struct {
 	databases map[dbName]*Database  // of the root level
 }
 
-// found is the schema version that a version of the store has; it never changes.
+// found is the schema version that a version of the store has. at may change to another version of the store that has
+// the same one.
 type found struct {
-	at      kv.Version
+	at      atomic.Uint64 // a kv.Version
 	db      uint32
 	version uint64
 }
@@ -207,7 +208,7 @@ func (v *View) version(db uint32) (uint64, error) {
 	last := &v.cache.found[min(db, 1)]
 	known := last.Load()
 	keeps := !v.tx.Shared() && !v.tx.Dirty() // what is read is in the snapshot, and the snapshot says which it is
-	if keeps && known != nil && known.db == db && known.at == v.tx.Version() {
+	if keeps && known != nil && known.db == db && known.at.Load() == uint64(v.tx.Version()) {
 		if tracked {
 			if err := v.tx.Track(v.keys); err != nil {
 				return 0, fmt.Errorf("read schema version: %w", err)
@@ -223,8 +224,14 @@ func (v *View) version(db uint32) (uint64, error) {
 	if len(b) == 8 {
 		version = binary.BigEndian.Uint64(b)
 	}
-	if keeps {
-		last.Store(&found{v.tx.Version(), db, version})
+	switch {
+	case !keeps: // some snapshots would have to ask for their version
+	case known != nil && known.db == db && known.version == version:
+		known.at.Store(uint64(v.tx.Version()))
+	default:
+		known = &found{db: db, version: version}
+		known.at.Store(uint64(v.tx.Version()))
+		last.Store(known)
 	}
 	return version, nil
 }
