@@ -175,7 +175,12 @@ func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, xs []ast.Expr
 	return value.ArrayOf(out), nil
 }
 
-func object(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
+func object(fields ...value.Field) value.Value {
+	o, own := value.MakeObject(len(fields))
+	copy(own, fields)
+	o.Sort()
+	return value.ObjectOf(o)
+}
 
 // explainSource is how the records of one of the targets of a statement, as it was written, are found.
 func (w *writer) explainSource(ctx context.Context, x []ast.Expr, with *ast.With, where ast.Expr,

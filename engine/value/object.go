@@ -190,10 +190,11 @@ func (o *Object) With(name string, v Value) *Object {
 		out[i].Value = v
 		return &Object{fields: out}
 	}
-	out := make([]Field, 0, len(o.fields)+1)
-	out = append(out, o.fields[:i]...)
-	out = append(out, Field{name, v})
-	return &Object{fields: append(out, o.fields[i:]...)}
+	with, out := MakeObject(len(o.fields) + 1)
+	copy(out, o.fields[:i])
+	out[i] = Field{name, v}
+	copy(out[i+1:], o.fields[i:])
+	return with
 }
 
 // Without is o less one field; o itself where the field is not there.
