@@ -66,7 +66,7 @@ func (x *Runner) NewQuery(ctx context.Context, s *exec.SessionState, vars *value
 			params = append(params, record.Param{Name: f.Name, Value: f.Value})
 			n += value.Weight(f.Value)
 		}
-		q.env.Take(params)
+		q.env.Reset(params)
 	}
 	q.Needs(n)
 	q.work.ctx.Init(ctx)

@@ -228,8 +228,8 @@ func (w *watch) result(ctx context.Context, r *exec.Run, c *live.Change) (value.
 		}
 	}
 	env := r.Base.WithDoc(doc)
-	env.Append(record.Param{Name: "event", Value: value.Str(c.Action())}, record.Param{Name: "value", Value: doc},
-		record.Param{Name: "before", Value: before}, record.Param{Name: "after", Value: after})
+	env.Reset([]record.Param{{Name: "event", Value: value.Str(c.Action())}, {Name: "value", Value: doc},
+		{Name: "before", Value: before}, {Name: "after", Value: after}})
 	if w.stmt.Where != nil {
 		v, err := r.Value(ctx, env, w.stmt.Where)
 		if err != nil || !value.Truthy(v) {
