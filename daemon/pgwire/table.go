@@ -646,8 +646,7 @@ func (w *tableWriter) Insert(table string, cols []string, row []value.Value, qui
 			text = "INSERT RELATION INTO " + value.QuoteIdent(table) + " $_row"
 		}
 	}
-	vars, fields := value.MakeObject(2)
-	fields[0], fields[1] = value.Field{Name: "_id", Value: target}, value.Field{Name: "_row", Value: content}
+	vars := value.CopyObject(value.Field{Name: "_id", Value: target}, value.Field{Name: "_row", Value: content})
 	made, err := w.write(r, text, vars)
 	if e := w.c.translateQuietly(err); quiet && e != nil && e.Code == sqlstate.UniqueViolation &&
 		strings.HasSuffix(e.Constraint, "_pkey") {
@@ -717,7 +716,7 @@ func (w *tableWriter) Delete(table string, id value.Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v, err := w.execute("DELETE $_id"+seen+blindly, value.NewObject(value.Field{Name: "_id", Value: target}))
+	v, err := w.execute("DELETE $_id"+seen+blindly, value.CopyObject(value.Field{Name: "_id", Value: target}))
 	return v.Kind() != value.KindArray || v.Len() > 0, err
 }
 

@@ -121,12 +121,10 @@ func (r *Run) valueRows(ctx context.Context, env *Env, s *ast.Insert) ([]value.V
 // inserter is an INSERT at work. It keeps the table between rows.
 type inserter struct {
 	*writer
-	s    *ast.Insert
-	into string
-	tb   *catalog.Table
-
-	rec     record.Write // of the row at hand
-	version uint64       // of the history, that an import gives the rows; 0: none
+	s       *ast.Insert
+	into    string
+	tb      *catalog.Table
+	version uint64 // of the history, that an import gives the rows; 0: none
 }
 
 func (in *inserter) insert(ctx context.Context, doc value.Value) error {

@@ -61,7 +61,7 @@ func (w *writer) update(ctx context.Context, t *Target, s *ast.Update) error {
 func (w *writer) change(ctx context.Context, row *record.Row, d *ast.Data, plain bool) error {
 	outer := w.r.once
 	w.r.once = w.kept
-	c, err := w.r.applyData(ctx, w.row, d, row.Stored, row.Seen)
+	c, err := w.r.applyData(ctx, &w.row, d, row.Stored, row.Seen)
 	w.r.once = outer
 	if err != nil {
 		if row.Seen.IsNone() && !record.Spoken(err) { // the data fails on NONE, not on the hidden record: it stays
@@ -69,8 +69,9 @@ func (w *writer) change(ctx context.Context, row *record.Row, d *ast.Data, plain
 		}
 		return err
 	}
-	return w.put(ctx, &record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
-		KeepReadonly: c.keep, Plain: plain, HasNone: c.hasNone, Given: c.given})
+	w.rec = record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
+		KeepReadonly: c.keep, Plain: plain, HasNone: c.hasNone, Given: c.given}
+	return w.put(ctx, &w.rec)
 }
 
 func (w *writer) upsert(ctx context.Context, t *Target, s *ast.Update) error {

@@ -30,6 +30,14 @@ func NewObject(fields ...Field) *Object {
 	return o
 }
 
+// CopyObject is NewObject that copies fields, so that a small object is one allocation.
+func CopyObject(fields ...Field) *Object {
+	o, own := MakeObject(len(fields))
+	copy(own, fields)
+	o.Sort()
+	return o
+}
+
 // Sort puts the fields of an object that was just made, and is in no value yet, in the order of their names; of equal
 // names the last one wins.
 func (o *Object) Sort() {
