@@ -15,11 +15,11 @@ type Env struct {
 	up   *Env
 	vars []record.Param
 	at   map[string]int // the places of vars, once they are many; nil before
-	lent bool           // vars is not the frame's alone: it is copied before one changes
 
 	doc    value.Value // $this, and where bare field names are looked up
 	parent value.Value // $parent
 	hasDoc bool
+	lent   bool // vars is not the frame's alone: it is copied before one changes
 	stands standing
 	linked bool // doc is what a link leads to, which $this is itself
 
