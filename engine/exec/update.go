@@ -51,7 +51,7 @@ func (w *writer) update(ctx context.Context, t *Target, s *ast.Update) error {
 		return err
 	}
 	w.row.table = tb
-	return w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where,
+	return w.eachRow(ctx, t, tb.NeedingData(s.Data, s.Where), record.Updating, s.With, s.Where,
 		func(row *record.Row) error {
 			return w.change(ctx, row, s.Data, false)
 		})
@@ -99,7 +99,7 @@ func (w *writer) upsert(ctx context.Context, t *Target, s *ast.Update) error {
 		return err
 	}
 	w.row.table = tb
-	err = w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where,
+	err = w.eachRow(ctx, t, tb.NeedingData(s.Data, s.Where), record.Updating, s.With, s.Where,
 		func(row *record.Row) error {
 			found = true
 			return w.change(ctx, row, s.Data, true)
