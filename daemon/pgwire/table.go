@@ -485,11 +485,15 @@ type tableWriter struct {
 
 // write runs one statement of the language that writes one record, and gives its row: without values where none are
 // returned, nil where nothing was written or the user may not see it.
-func (w *tableWriter) write(r *tableRelation, text string, vars ...value.Field) ([]value.Value, error) {
-	if w.blind {
-		text += " RETURN NULL"
+func (w *tableWriter) write(r *tableRelation, text string, vars *value.Object) ([]value.Value, error) {
+	switch {
+	case !w.blind:
+	case text == create:
+		text = create + blindly
+	default:
+		text += blindly
 	}
-	v, err := w.execute(text, vars...)
+	v, err := w.execute(text, vars)
 	if err != nil {
 		return nil, err
 	}
@@ -502,13 +506,19 @@ func (w *tableWriter) write(r *tableRelation, text string, vars ...value.Field) 
 	return r.first(v)
 }
 
+// create makes a record. blindly ends a statement that is asked for no row.
+const (
+	create  = "CREATE $_id CONTENT $_row"
+	blindly = " RETURN NULL"
+)
+
 // execute runs one statement of the language and gives its answer.
-func (w *tableWriter) execute(text string, vars ...value.Field) (value.Value, error) {
+func (w *tableWriter) execute(text string, vars *value.Object) (value.Value, error) {
 	run := w.c.session.Execute
 	if w.c.tx.tx != nil {
 		run = w.c.tx.tx.Execute
 	}
-	res, err := run(w.ctx, text, value.NewObject(vars...))
+	res, err := run(w.ctx, text, vars)
 	if err != nil {
 		return value.None, err
 	}
@@ -534,22 +544,28 @@ func (w *tableWriter) table(name string) (*tableRelation, error) {
 
 // content makes the fields of a record of the columns of a row. The names of records become records.
 func (r *tableRelation) content(cols []string, row []value.Value) (id value.Value, content value.Value, err error) {
-	fields := make([]value.Field, 0, len(cols))
+	n := 0
 	for i, name := range cols {
-		v := row[i]
-		if v.IsNone() {
-			continue
-		}
 		if name == "id" {
-			id = v
+			id = row[i]
+		} else if !row[i].IsNone() {
+			n++
+		}
+	}
+	o, fields := value.MakeObject(n)
+	for i, name := range cols {
+		if name == "id" || row[i].IsNone() {
 			continue
 		}
-		if v, err = r.stored(name, v); err != nil {
+		v, err := r.stored(name, row[i])
+		if err != nil {
 			return id, content, err
 		}
-		fields = append(fields, value.Field{Name: name, Value: v})
+		fields[0] = value.Field{Name: name, Value: v}
+		fields = fields[1:]
 	}
-	return id, value.ObjectOf(value.NewObject(fields...)), nil
+	o.Sort()
+	return id, value.ObjectOf(o), nil
 }
 
 // stored is v as a record has it in a column: the name of a record becomes a record.
@@ -616,7 +632,7 @@ func (w *tableWriter) Insert(table string, cols []string, row []value.Value, qui
 	if err != nil {
 		return nil, false, err
 	}
-	text, target := "CREATE $_id CONTENT $_row", value.TableOf(table)
+	text, target := create, value.TableOf(table)
 	if !id.IsNone() {
 		if target, err = r.recordOf(id); err != nil {
 			return nil, false, err
@@ -630,7 +646,8 @@ func (w *tableWriter) Insert(table string, cols []string, row []value.Value, qui
 			text = "INSERT RELATION INTO " + value.QuoteIdent(table) + " $_row"
 		}
 	}
-	made, err := w.write(r, text, value.Field{Name: "_id", Value: target}, value.Field{Name: "_row", Value: content})
+	vars := value.CopyObject(value.Field{Name: "_id", Value: target}, value.Field{Name: "_row", Value: content})
+	made, err := w.write(r, text, vars)
 	if e := w.c.translateQuietly(err); quiet && e != nil && e.Code == sqlstate.UniqueViolation &&
 		strings.HasSuffix(e.Constraint, "_pkey") {
 		return nil, true, nil
@@ -686,7 +703,7 @@ func (w *tableWriter) Update(table string, id value.Value, cols []string, row []
 		vars = append(vars, value.Field{Name: "_v" + itoa(i), Value: v})
 	}
 	text = append(text, seen...)
-	return w.write(r, string(text), vars...)
+	return w.write(r, string(text), value.NewObject(vars...))
 }
 
 // Delete implements sql.Writer.
@@ -699,7 +716,7 @@ func (w *tableWriter) Delete(table string, id value.Value) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	v, err := w.execute("DELETE $_id"+seen+" RETURN NULL", value.Field{Name: "_id", Value: target})
+	v, err := w.execute("DELETE $_id"+seen+blindly, value.CopyObject(value.Field{Name: "_id", Value: target}))
 	return v.Kind() != value.KindArray || v.Len() > 0, err
 }
 

@@ -50,9 +50,10 @@ type level struct {
 	databases map[dbName]*Database  // of the root level
 }
 
-// found is the schema version that a version of the store has; it never changes.
+// found is the schema version that a version of the store has. at may change to another version of the store that has
+// the same one.
 type found struct {
-	at      kv.Version
+	at      atomic.Uint64 // a kv.Version
 	db      uint32
 	version uint64
 }
@@ -85,9 +86,8 @@ type View struct {
 	tx    *txn.Tx
 	lv    [2]viewLevel // the levels in use most: root, and the last database
 	more  map[uint32]*viewLevel
-	keys  []byte // of the key that is asked for; kept
-	room  [16]byte
-	loose bool // see Loosely
+	room  [16]byte // of the key that is asked for
+	loose bool     // see Loosely
 }
 
 // viewLevel is a level in a view. dirty: the transaction changed definitions there, so nothing shared is trusted
@@ -108,7 +108,6 @@ func (c *Cache) View(tx *txn.Tx) *View {
 // Init makes a new v the view that View gives.
 func (c *Cache) Init(v *View, tx *txn.Tx) {
 	v.cache, v.tx = c, tx
-	v.keys = v.room[:0]
 }
 
 // level finds the level of a database (0: root) at the version of the transaction.
@@ -203,19 +202,19 @@ func (v *View) version(db uint32) (uint64, error) {
 	if tracked {
 		read = v.tx.Get
 	}
-	v.keys = versionKey(v.keys[:0], db)
+	at := versionKey(v.room[:0], db)
 	last := &v.cache.found[min(db, 1)]
 	known := last.Load()
 	keeps := !v.tx.Shared() && !v.tx.Dirty() // what is read is in the snapshot, and the snapshot says which it is
-	if keeps && known != nil && known.db == db && known.at == v.tx.Version() {
+	if keeps && known != nil && known.db == db && known.at.Load() == uint64(v.tx.Version()) {
 		if tracked {
-			if err := v.tx.Track(v.keys); err != nil {
+			if err := v.tx.Track(at); err != nil {
 				return 0, fmt.Errorf("read schema version: %w", err)
 			}
 		}
 		return known.version, nil
 	}
-	b, err := read(v.keys)
+	b, err := read(at)
 	if err != nil {
 		return 0, fmt.Errorf("read schema version: %w", err)
 	}
@@ -223,8 +222,14 @@ func (v *View) version(db uint32) (uint64, error) {
 	if len(b) == 8 {
 		version = binary.BigEndian.Uint64(b)
 	}
-	if keeps {
-		last.Store(&found{v.tx.Version(), db, version})
+	switch {
+	case !keeps: // some snapshots would have to ask for their version
+	case known != nil && known.db == db && known.version == version:
+		known.at.Store(uint64(v.tx.Version()))
+	default:
+		known = &found{db: db, version: version}
+		known.at.Store(uint64(v.tx.Version()))
+		last.Store(known)
 	}
 	return version, nil
 }

@@ -69,8 +69,8 @@ func (r *Reading) idioms(paths []*ast.Idiom) {
 	}
 }
 
-// ReadingOfData finds what the data clause and the condition of a statement read of the records that it writes.
-func ReadingOfData(d *ast.Data, where ast.Expr) *Reading {
+// readingOfData finds what the data clause and the condition of a statement read of the records that it writes.
+func readingOfData(d *ast.Data, where ast.Expr) *Reading {
 	r := ReadingOf(where)
 	if d == nil {
 		return r
@@ -189,6 +189,14 @@ func (tb *Table) Needing(r *Reading) *Table {
 		return tb
 	}
 	return tb.narrowed(r)
+}
+
+// NeedingData is Needing for a statement that writes records, by its data clause and its condition.
+func (tb *Table) NeedingData(d *ast.Data, where ast.Expr) *Table {
+	if len(tb.Computed) == 0 { // nothing to look for
+		return tb
+	}
+	return tb.Needing(readingOfData(d, where))
 }
 
 // narrowed is Needing without the fields that permissions read.

@@ -41,7 +41,8 @@ func (w *writer) create(ctx context.Context, t *Target, d *ast.Data) error {
 	if err != nil {
 		return err
 	}
-	p := &record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, HasNone: c.hasNone,
+	p := &w.rec
+	*p = record.Write{Table: tb, ID: id, After: c.after, Input: c.input, Plain: true, HasNone: c.hasNone,
 		Given: c.given}
 	if !fresh {
 		exists, err := w.g.Exists(tb, id.Key)
@@ -89,7 +90,7 @@ func (w *writer) newRecord(ctx context.Context, tb *catalog.Table, id *value.Rec
 		}
 	}
 	w.row.table = tb
-	c, err = w.r.newDoc(ctx, w.row, d, object(value.Field{Name: "id", Value: value.RecordOf(id)}))
+	c, err = w.r.newDoc(ctx, &w.row, d, object(value.Field{Name: "id", Value: value.RecordOf(id)}))
 	if named || err != nil {
 		return c, id, false, err
 	}

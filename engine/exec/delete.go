@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
-	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -44,7 +43,7 @@ func (w *writer) delete(ctx context.Context, t *Target, s *ast.Delete) error {
 	if err := w.g.MayFill(tb); err != nil {
 		return err
 	}
-	return w.eachRow(ctx, t, tb.Needing(catalog.ReadingOf(s.Where)), record.Deleting, s.With, s.Where,
+	return w.eachRow(ctx, t, tb.NeedingData(nil, s.Where), record.Deleting, s.With, s.Where,
 		func(row *record.Row) error {
 			ok, err := w.g.Delete(ctx, tb, row.ID, row.Stored)
 			if !ok || err != nil {

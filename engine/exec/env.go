@@ -19,6 +19,7 @@ type Env struct {
 	doc    value.Value // $this, and where bare field names are looked up
 	parent value.Value // $parent
 	hasDoc bool
+	lent   bool // vars is not the frame's alone: it is copied before one changes
 	stands standing
 	linked bool // doc is what a link leads to, which $this is itself
 
@@ -57,6 +58,9 @@ func (e *Env) SetDoc(doc value.Value) { e.doc = doc }
 
 // Set defines a parameter in this frame, or changes it if this frame has it.
 func (e *Env) Set(name string, v value.Value) {
+	if e.lent {
+		e.vars, e.lent = slices.Clone(e.vars), false
+	}
 	if i := e.find(name); i >= 0 {
 		e.vars[i].Value = v
 		return
@@ -98,17 +102,14 @@ func (e *Env) index() {
 	}
 }
 
-// Vars is a copy of the parameters of this frame alone.
-func (e *Env) Vars() []record.Param { return append([]record.Param(nil), e.vars...) }
+// Vars are the parameters of this frame alone, as they are now; read-only.
+func (e *Env) Vars() []record.Param {
+	e.lent = true
+	return e.vars
+}
 
-// Append defines parameters that this frame does not have yet.
-func (e *Env) Append(vars ...record.Param) { e.vars, e.at = append(e.vars, vars...), nil }
-
-// Take makes vars the parameters of this frame, and takes it over.
-func (e *Env) Take(vars []record.Param) { e.vars, e.at = vars, nil }
-
-// Reset makes vars the parameters of this frame.
-func (e *Env) Reset(vars []record.Param) { e.vars, e.at = append(e.vars[:0], vars...), nil }
+// Reset makes vars the parameters of this frame, which does not change them.
+func (e *Env) Reset(vars []record.Param) { e.vars, e.at, e.lent = vars, nil, true }
 
 // Lookup finds a parameter, innermost frame first.
 func (e *Env) Lookup(name string) (value.Value, bool) {

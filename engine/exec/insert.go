@@ -131,7 +131,6 @@ type inserter struct {
 	into string
 	tb   *catalog.Table
 
-	rec     record.Write // of the row at hand
 	room    value.EditRoom
 	lean    bool   // nothing looks at a row of tb, or at their number, before the statement ends
 	more    int64  // rows of tb that are not counted yet

@@ -19,8 +19,9 @@ type Out struct {
 	AsValues, Detached bool
 }
 
-// The rows of a statement come in pieces of 16, 32, … up to 256.
+// The rows of a statement come in pieces of 16, 32, … up to 256. Most statements have few, for which there is room.
 const (
+	fewRows   = 4
 	firstRows = 16
 	mostRows  = 256
 )
@@ -41,7 +42,7 @@ func (r *Run) streamRows(ctx context.Context, p rows) error {
 		return cur.Lend(ctx, firstRows, mostRows, r.Out.Give)
 	}
 	size := firstRows
-	batch := make([]value.Value, 0, size)
+	batch := make([]value.Value, 0, fewRows)
 	for {
 		doc, ok, err := p.next(ctx)
 		if err == nil && ok {

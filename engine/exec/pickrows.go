@@ -76,8 +76,8 @@ func (w *writer) search(ctx context.Context, tb *catalog.Table, with *ast.With, 
 		return nil, nil
 	}
 	from := []ast.Expr{&ast.Table{Name: tb.Name}}
-	found, err := w.r.sourceFor(ctx, w.row, &ast.Select{From: from, With: with},
-		&predicate{r: w.r, env: w.row, x: where}, nil)
+	found, err := w.r.sourceFor(ctx, &w.row, &ast.Select{From: from, With: with},
+		&predicate{r: w.r, env: &w.row, x: where}, nil)
 	if _, whole := found.(*tableRows); whole || err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (w *writer) meets(ctx context.Context, row *record.Row, where ast.Expr) (bo
 		return false, nil
 	}
 	w.row.SetDoc(row.Seen)
-	v, err := w.r.Value(ctx, w.row, where)
+	v, err := w.r.Value(ctx, &w.row, where)
 	return value.Truthy(v), err
 }
 
@@ -175,13 +175,13 @@ func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, xs []ast.Expr
 	return value.ArrayOf(out), nil
 }
 
-func object(fields ...value.Field) value.Value { return value.ObjectOf(value.NewObject(fields...)) }
+func object(fields ...value.Field) value.Value { return value.ObjectOf(value.CopyObject(fields...)) }
 
 // explainSource is how the records of one of the targets of a statement, as it was written, are found.
 func (w *writer) explainSource(ctx context.Context, x []ast.Expr, with *ast.With, where ast.Expr,
 	yields bool) (out []value.Value, err error) {
 	if from, name := plan.Edges(x[0]); from != nil {
-		v, err := w.r.Value(ctx, w.row, from)
+		v, err := w.r.Value(ctx, &w.row, from)
 		return []value.Value{plan.Operation(name, value.Field{Name: "from", Value: v})}, err
 	}
 	targets, err := w.targets(ctx, w.row.up, false, x)

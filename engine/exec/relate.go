@@ -112,7 +112,7 @@ func (w *writer) relate(ctx context.Context, tb *catalog.Table, id, in, out *val
 			return err
 		}
 		if row != nil {
-			c, err := w.r.applyData(ctx, w.row, s.Data, row.Stored, row.Seen)
+			c, err := w.r.applyData(ctx, &w.row, s.Data, row.Stored, row.Seen)
 			if err != nil {
 				return err
 			}

@@ -51,7 +51,7 @@ func (w *writer) update(ctx context.Context, t *Target, s *ast.Update) error {
 		return err
 	}
 	w.row.table = tb
-	return w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where,
+	return w.eachRow(ctx, t, tb.NeedingData(s.Data, s.Where), record.Updating, s.With, s.Where,
 		func(row *record.Row) error {
 			return w.change(ctx, row, s.Data, false)
 		})
@@ -61,7 +61,7 @@ func (w *writer) update(ctx context.Context, t *Target, s *ast.Update) error {
 func (w *writer) change(ctx context.Context, row *record.Row, d *ast.Data, plain bool) error {
 	outer := w.r.once
 	w.r.once = w.kept
-	c, err := w.r.applyData(ctx, w.row, d, row.Stored, row.Seen)
+	c, err := w.r.applyData(ctx, &w.row, d, row.Stored, row.Seen)
 	w.r.once = outer
 	if err != nil {
 		if row.Seen.IsNone() && !record.Spoken(err) { // the data fails on NONE, not on the hidden record: it stays
@@ -69,8 +69,9 @@ func (w *writer) change(ctx context.Context, row *record.Row, d *ast.Data, plain
 		}
 		return err
 	}
-	return w.put(ctx, &record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
-		KeepReadonly: c.keep, Plain: plain, HasNone: c.hasNone, Given: c.given})
+	w.rec = record.Write{Table: row.Table, ID: row.ID, Before: row.Stored, After: c.after, Input: c.input,
+		KeepReadonly: c.keep, Plain: plain, HasNone: c.hasNone, Given: c.given}
+	return w.put(ctx, &w.rec)
 }
 
 func (w *writer) upsert(ctx context.Context, t *Target, s *ast.Update) error {
@@ -98,7 +99,7 @@ func (w *writer) upsert(ctx context.Context, t *Target, s *ast.Update) error {
 		return err
 	}
 	w.row.table = tb
-	err = w.eachRow(ctx, t, tb.Needing(catalog.ReadingOfData(s.Data, s.Where)), record.Updating, s.With, s.Where,
+	err = w.eachRow(ctx, t, tb.NeedingData(s.Data, s.Where), record.Updating, s.With, s.Where,
 		func(row *record.Row) error {
 			found = true
 			return w.change(ctx, row, s.Data, true)

@@ -106,16 +106,17 @@ func listedTarget(only bool, xs []ast.Expr) bool {
 type writer struct {
 	r    *Run
 	g    *record.Gate
-	row  *Env // the frame whose document is the current record
+	row  Env // the frame whose document is the current record
 	out  *ast.Output
-	none ast.OutputKind // what no RETURN clause means
 	rows []value.Value
 	sum  held             // of rows
 	keys value.RandomKeys // of the records without an id
 	made value.RecordIDs  // their ids
+	rec  record.Write     // of the row at hand
 
-	kept   once // the sub-selects of SET that say the same for every row
-	sought bool // the targets are what a sub-select found, which may be nothing under ONLY
+	kept   once           // the sub-selects of SET that say the same for every row
+	none   ast.OutputKind // what no RETURN clause means
+	sought bool           // the targets are what a sub-select found, which may be nothing under ONLY
 }
 
 func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
@@ -129,7 +130,7 @@ func (r *Run) newWriter(env *Env, out *ast.Output) (*writer, error) {
 	if r.Import && r.Auth.CanWrite() { // an import is told nothing of what it writes
 		out = &ast.Output{Kind: ast.OutputNone}
 	}
-	return &writer{r: r, g: g, row: env.WithDoc(value.None), out: out, none: ast.OutputAfter}, nil
+	return &writer{r: r, g: g, row: *env.WithDoc(value.None), out: out, none: ast.OutputAfter}, nil
 }
 
 // targets are what the statement works on: an object with a record id stands for that record, and what is left as a

@@ -23,24 +23,24 @@ type Query struct {
 	base *exec.Env
 	out  []Result
 
+	tx    *txn.Tx     // that is open; nil: alone
+	log   *record.Log // what tx changes
+	until time.Time   // when the time of tx runs out, where there is a limit
+	first int         // index in out of the first statement of the block
+	wrote int64       // see Wrote
+
 	state   state
-	tx      *txn.Tx     // that is open; nil: alone
-	log     *record.Log // what tx changes
-	until   time.Time   // when the time of tx runs out, where there is a limit
-	first   int         // index in out of the first statement of the block
-	imports bool        // OPTION IMPORT
-	lasting bool        // a statement did what the end of its transaction does not undo, see exec.Run.Outside
-	apart   bool        // no more statements share their commit
-	whole   bool        // rows leave only with their answer, also on a stream
-	wrote   int64       // see Wrote
+	imports bool // OPTION IMPORT
+	lasting bool // a statement did what the end of its transaction does not undo, see exec.Run.Outside
+	apart   bool // no more statements share their commit
+	whole   bool // rows leave only with their answer, also on a stream
+	fresh   bool // its first statement begins now, see start
+	packs   bool // lists are answered in Result.Rows
+	timed   bool // limit is in use
 
 	stream *streaming    // not nil: the answers go to a sink
-	fresh  bool          // its first statement begins now, see start
-	packs  bool          // lists are answered in Result.Rows
 	packed *value.Packed // the answer of the statement that ran last, where it is packed
-
-	limit life.Context // of the first statement
-	timed bool         // limit is in use
+	limit  life.Context  // of the first statement
 
 	work entry // in the register of queries that run
 
@@ -66,7 +66,7 @@ func (x *Runner) NewQuery(ctx context.Context, s *exec.SessionState, vars *value
 			params = append(params, record.Param{Name: f.Name, Value: f.Value})
 			n += value.Weight(f.Value)
 		}
-		q.env.Take(params)
+		q.env.Reset(params)
 	}
 	q.Needs(n)
 	q.work.ctx.Init(ctx)

@@ -96,9 +96,9 @@ func (q *Query) rowsOf(s ast.Statement) *rowsTo {
 	if !ok || q.stream == nil || q.whole || sel.Only || sel.Explain != nil {
 		return nil
 	}
-	rows := &rowsTo{}
-	if first := &q.stream.first.rowsTo; first.to == nil {
-		rows = first
+	rows := &q.stream.first.rowsTo
+	if rows.to != nil {
+		rows = new(rowsTo)
 	}
 	rows.to, rows.index = q.stream, len(q.out)
 	return rows
@@ -172,9 +172,10 @@ func (q *Query) outOf(s ast.Statement, rows *rowsTo) *exec.Out {
 	case !ok || sel.Only || sel.Explain != nil:
 		return nil
 	case rows != nil:
-		out := &exec.Out{}
-		if first := &rows.to.first; rows == &first.rowsTo && first.Of == nil {
-			out = &first.Out
+		first := &rows.to.first
+		out := &first.Out
+		if rows != &first.rowsTo || out.Of != nil {
+			out = new(exec.Out)
 		}
 		out.Of, out.Give = sel, rows.give
 		return out

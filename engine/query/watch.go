@@ -228,8 +228,8 @@ func (w *watch) result(ctx context.Context, r *exec.Run, c *live.Change) (value.
 		}
 	}
 	env := r.Base.WithDoc(doc)
-	env.Append(record.Param{Name: "event", Value: value.Str(c.Action())}, record.Param{Name: "value", Value: doc},
-		record.Param{Name: "before", Value: before}, record.Param{Name: "after", Value: after})
+	env.Reset([]record.Param{{Name: "event", Value: value.Str(c.Action())}, {Name: "value", Value: doc},
+		{Name: "before", Value: before}, {Name: "after", Value: after}})
 	if w.stmt.Where != nil {
 		v, err := r.Value(ctx, env, w.stmt.Where)
 		if err != nil || !value.Truthy(v) {
@@ -266,9 +266,8 @@ func (x *Runner) publish(tx *txn.Tx, log *record.Log) error {
 	if log.Len() == 0 {
 		return nil
 	}
-	p := &publication{ex: x, log: log}
-	p.added, p.watched = x.watched(log)
-	tx.OnApply(p.apply)
+	added, watched := x.watched(log)
+	tx.OnApply(func(v kv.Version) { x.apply(v, log, added, watched) })
 	return nil
 }
 
@@ -342,21 +341,13 @@ func (x *Runner) subjectsGone(tx *txn.Tx, log *record.Log) error {
 	return nil
 }
 
-// publication is the changes of a transaction on their way to the hub.
-type publication struct {
-	ex      *Runner
-	log     *record.Log
-	added   uint64
-	watched []live.Change
-}
-
-func (p *publication) apply(v kv.Version) {
-	hub := p.ex.Hub
-	for len(p.watched) > 0 || hub.Added() != p.added {
-		if hub.Publish(p.added, uint64(v), p.watched) {
+// apply hands the changes of a transaction to the hub. added and watched are what watched gave before.
+func (x *Runner) apply(v kv.Version, log *record.Log, added uint64, watched []live.Change) {
+	for len(watched) > 0 || x.Hub.Added() != added {
+		if x.Hub.Publish(added, uint64(v), watched) {
 			return
 		}
-		p.added, p.watched = p.ex.watched(p.log) // a live query came meanwhile; what it asks for is still at hand
+		added, watched = x.watched(log) // a live query came meanwhile; what it asks for is still at hand
 	}
 }
 

@@ -105,7 +105,14 @@ func (l *Log) Define(tb *catalog.Table, shape value.Value) {
 }
 
 // NewLog makes an empty log.
-func NewLog() *Log { return &Log{} }
+func NewLog() *Log {
+	l := new(struct { // in one piece
+		Log
+		first [1]Change // most statements change one record
+	})
+	l.Changes = l.first[:0]
+	return &l.Log
+}
 
 // Expect makes room for n more changes.
 func (l *Log) Expect(n int) {

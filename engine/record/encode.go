@@ -17,10 +17,16 @@ func Storable(v value.Value) error {
 	return err
 }
 
+// firstRaw is how many bytes the buffer of a gate has at first: most records have no more.
+const firstRaw = 128
+
 // encode is the stored form of a record, in the gate's buffer.
 func (g *Gate) encode(doc value.Value) ([]byte, error) {
 	if err := value.CheckWeight(doc, mostStored); err != nil {
 		return nil, err
+	}
+	if g.raw == nil {
+		g.raw = make([]byte, 0, firstRaw)
 	}
 	raw, err := value.EncodeRecord(g.raw[:0], doc.Object())
 	if err != nil {

@@ -168,8 +168,10 @@ func (g *Gate) evalField(ctx context.Context, s *fieldScope, x ast.Expr, v value
 	if lit, ok := x.(*ast.Literal); ok {
 		return lit.Value, nil
 	}
-	// the evaluator copies them at once
-	g.vars = [4]Param{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
+	if g.vars == nil {
+		g.vars = new([4]Param) // used again: the evaluator copies them at once
+	}
+	*g.vars = [4]Param{{"value", v}, {"input", s.input}, {"before", s.old}, {"after", v}}
 	out, err := g.Eval.EvalIn(ctx, x, s.w.After, g.vars[:], AsCaller(s.field.Def))
 	s.w.HasNone = s.w.HasNone || HasNone(out)
 	return out, err

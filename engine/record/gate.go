@@ -87,7 +87,7 @@ type Gate struct {
 	// AsyncDepth is how many ASYNC events led to the run that this gate belongs to.
 	AsyncDepth int
 
-	vars    [4]Param // of a field's clause
+	vars    *[4]Param // of a field's clause; nil before the first one is evaluated
 	keybuf  []byte
 	walk    *edgeWalk // nil: it is in use, or was never
 	raw     []byte    // the record being written

@@ -30,15 +30,15 @@ var (
 
 // Options says what kind of transaction Begin opens.
 type Options struct {
-	Write    bool         // without it, writes fail with ErrReadOnly and reads are not tracked
+	Write  bool // without it, writes fail with ErrReadOnly and reads are not tracked
+	Urgent bool // it never takes the turn, see kv.Batch
+	// it may lie idle between requests: all of it counts, and Begin may be refused for want of memory
+	Lasting  bool
+	again    bool         // it repeats one that was refused
 	MaxBytes int64        // most bytes that its writes may take in memory; 0 = no limit
 	Turn     *kv.Turn     // the store's commit turn, when the caller holds it
-	Urgent   bool         // it never takes the turn, see kv.Batch
 	Meter    Meter        // who counts what transactions do; may be nil
 	Memory   *budget.Pool // what is buffered counts against it; nil: against nothing
-	// it may lie idle between requests: all of it counts, and Begin may be refused for want of memory
-	Lasting bool
-	again   bool // it repeats one that was refused
 	// Began is a time before Begin, where the caller has looked at the clock already; zero: the transaction looks
 	Began time.Time
 	// Presume is what the transaction goes by on a store elsewhere, see kv.Presumer: not where it repeats one that was
@@ -52,12 +52,13 @@ type Tx struct {
 	store kv.Store
 	snap  kv.Snapshot
 	opt   Options
-	done  bool
 	held  budget.Account
 	gaps  gaps
 	work  Work
 
+	done     bool
 	presumes bool // see Presumes
+	first    bool // see FirstWins
 	*changes
 }
 
@@ -70,10 +71,10 @@ type changes struct {
 	reads readSet
 	keys  arena
 	hooks []hook
+	room  [1]hook  // of hooks: most transactions have one
 	turn  *kv.Turn // taken by TakeTurn; released when the transaction ends
 	told  []byte   // of Tell
 	ends  []func() // of OnEnd
-	first bool     // see FirstWins
 }
 
 // hook is a function to run after the commit, with its subject.
@@ -385,7 +386,8 @@ func (tx *Tx) Add(key []byte, delta int64) error {
 		}
 		delta += n
 	}
-	into.Set(key, kv.AppendCounter(make([]byte, 0, 8), delta))
+	var room [8]byte
+	into.Set(key, tx.keys.copy(kv.AppendCounter(room[:0], delta)))
 	tx.work.Sets++
 	return nil
 }
@@ -467,6 +469,9 @@ func (tx *Tx) hook(h hook) {
 	if tx.changes == nil {
 		tx.changes = &changes{}
 	}
+	if tx.hooks == nil {
+		tx.hooks = tx.room[:0]
+	}
 	tx.hooks = append(tx.hooks, h)
 }
 
@@ -487,9 +492,7 @@ func (tx *Tx) Notes(f func(note any)) {
 // critique of ANSI SQL isolation levels, SIGMOD 1995, section 4.2). That guards what it has read untracked, if all that
 // could change it write one of the same keys.
 func (tx *Tx) FirstWins() {
-	if tx.changes != nil {
-		tx.first = true
-	}
+	tx.first = tx.changes != nil
 }
 
 // TakeTurn takes the store's commit turn for the rest of the transaction: no other transaction commits until
@@ -565,16 +568,27 @@ func (tx *Tx) Commit(ctx context.Context) error {
 	return nil
 }
 
-// applied runs the functions of OnApply; nil where there are none.
-func (tx *Tx) applied() func(kv.Version) {
-	if tx.changes == nil || !slices.ContainsFunc(tx.hooks, func(h hook) bool { return h.early }) {
+// applied is the function of OnApply, or one that runs all of them; nil where there is none.
+func (tx *Tx) applied() (fn func(kv.Version)) {
+	if tx.changes == nil {
 		return nil
 	}
-	return func(v kv.Version) {
-		for i := range tx.hooks {
-			if tx.hooks[i].early {
-				tx.hooks[i].fn(v)
-			}
+	for i := range tx.hooks {
+		switch {
+		case !tx.hooks[i].early:
+		case fn != nil:
+			return tx.applyAll
+		default:
+			fn = tx.hooks[i].fn
+		}
+	}
+	return fn
+}
+
+func (tx *Tx) applyAll(v kv.Version) {
+	for i := range tx.hooks {
+		if tx.hooks[i].early {
+			tx.hooks[i].fn(v)
 		}
 	}
 }
@@ -621,9 +635,15 @@ func refusal(err error) error {
 
 // batch returns the changes to commit.
 func (tx *Tx) batch() *kv.Batch {
-	b := &kv.Batch{Snapshot: tx.version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn,
+	with := new(struct { // in one piece
+		kv.Batch
+		write [1]kv.Write
+		delta [1]kv.Delta
+	})
+	b := &with.Batch
+	*b = kv.Batch{Snapshot: tx.version(), Reads: tx.reads.sorted(), Turn: tx.opt.Turn,
 		Urgent: tx.opt.Urgent, Told: tx.told}
-	b.Writes = make([]kv.Write, 0, tx.buf.Len())
+	b.Writes, b.Deltas = slices.Grow(with.write[:0], tx.buf.Len()), slices.Grow(with.delta[:0], tx.adds.Len())
 	var c overlay.Cursor
 	for ok := c.First(&tx.buf, nil); ok; ok = c.Next() {
 		b.Writes = append(b.Writes, kv.Write{Key: c.Key(), Value: c.Value()})
@@ -712,7 +732,7 @@ func (tx *Tx) finish() {
 		if c.turn != nil {
 			c.turn.Release()
 		}
-		*c = changes{hooks: c.hooks, ends: c.ends}
+		*c = changes{hooks: c.hooks, room: c.room, ends: c.ends}
 	}
 	tx.snap.Release()
 	tx.held.Close()

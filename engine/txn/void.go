@@ -12,10 +12,10 @@ import (
 // the outer ranges that they asked within, the one that was used last in front.
 type gaps struct {
 	known  []gap
-	misses int  // keys that were not there, since the last look for wide
-	wide   gap  // around such a key; without a start there is none
-	held   bool // wide has answered for another key since
-	vain   int  // looks in a row whose wide did not
+	wide   *gap  // around a key that was not there; nil: there is none
+	misses int32 // such keys, since the last look for wide
+	vain   uint8 // looks in a row whose wide did not answer for another key
+	held   bool  // it has, since
 }
 
 type gap struct {
@@ -122,7 +122,7 @@ func (tx *Tx) missed(key []byte) (err error) {
 	}
 	if gs.misses = 0; gs.held {
 		gs.vain = 0
-	} else if gs.wide.Start != nil {
+	} else if gs.wide != nil {
 		gs.vain = min(gs.vain+1, mostVain)
 	}
 	gs.held = false
@@ -131,23 +131,23 @@ func (tx *Tx) missed(key []byte) (err error) {
 }
 
 // gapAround is the gap of the snapshot that key is in.
-func (tx *Tx) gapAround(key []byte) (gap, error) {
+func (tx *Tx) gapAround(key []byte) (*gap, error) {
 	g, err := tx.gapAt(key, kv.Range{})
 	if err != nil {
-		return gap{}, err
+		return nil, err
 	}
 	c := tx.snap.Scan(kv.Range{End: key}, kv.ScanOptions{KeysOnly: true, Limit: 1, Reverse: true})
 	defer c.Close()
 	if g.Start = []byte{}; c.Next() {
 		g.Start = after(c.Key())
 	}
-	return g, c.Err()
+	return &g, c.Err()
 }
 
 // hold reports whether key is known not to be in the snapshot.
 func (gs *gaps) hold(key []byte) bool {
-	g := &gs.wide
-	in := g.Start != nil && bytes.Compare(g.Start, key) <= 0 && (g.End == nil || bytes.Compare(key, g.End) < 0)
+	g := gs.wide
+	in := g != nil && bytes.Compare(g.Start, key) <= 0 && (g.End == nil || bytes.Compare(key, g.End) < 0)
 	gs.held = gs.held || in
 	return in
 }

@@ -30,6 +30,14 @@ func NewObject(fields ...Field) *Object {
 	return o
 }
 
+// CopyObject is NewObject that copies fields, so that a small object is one allocation.
+func CopyObject(fields ...Field) *Object {
+	o, own := MakeObject(len(fields))
+	copy(own, fields)
+	o.Sort()
+	return o
+}
+
 // Sort puts the fields of an object that was just made, and is in no value yet, in the order of their names; of equal
 // names the last one wins.
 func (o *Object) Sort() {
@@ -190,10 +198,11 @@ func (o *Object) With(name string, v Value) *Object {
 		out[i].Value = v
 		return &Object{fields: out}
 	}
-	out := make([]Field, 0, len(o.fields)+1)
-	out = append(out, o.fields[:i]...)
-	out = append(out, Field{name, v})
-	return &Object{fields: append(out, o.fields[i:]...)}
+	with, out := MakeObject(len(o.fields) + 1)
+	copy(out, o.fields[:i])
+	out[i] = Field{name, v}
+	copy(out[i+1:], o.fields[i:])
+	return with
 }
 
 // Without is o less one field; o itself where the field is not there.

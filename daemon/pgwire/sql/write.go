@@ -360,18 +360,22 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 			return nil, err
 		}
 	}
+	insert := func(rt *runtime, to Writer, row []value.Value, yield func([]value.Value) error) (int, error) {
+		made, conflict, err := to.Insert(in.Table.name, cols, row, c != nil)
+		if conflict && len(sets) > 0 {
+			made, err = b.upsert(rt, to, in.Table.name, rel, cols, row, setCols, sets)
+		}
+		if made == nil || err != nil {
+			return 0, err
+		}
+		return 1, give(rt, outs, made, yield)
+	}
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
 		count := 0
 		each := func(row []value.Value) error {
-			made, conflict, err := to.Insert(in.Table.name, cols, row, c != nil)
-			if conflict && len(sets) > 0 {
-				made, err = b.upsert(rt, to, in.Table.name, rel, cols, row, setCols, sets)
-			}
-			if made == nil || err != nil {
-				return err
-			}
-			count++
-			return give(rt, outs, made, yield)
+			n, err := insert(rt, to, row, yield)
+			count += n
+			return err
 		}
 		if w.makes {
 			err := q.run(rt, nil, each)
@@ -478,8 +482,9 @@ func (b *binder) inserted(in *Insert, rel Relation, cols []string) (*query, int,
 	}
 	q := &query{cols: make([]Column, n), explain: simply("Values Scan")}
 	q.run = func(rt *runtime, outer *scope, yield func([]value.Value) error) error {
+		at := &scope{rt: rt, outer: outer}
 		for _, row := range list {
-			out, err := evalAll(row, &scope{rt: rt, outer: outer})
+			out, err := evalAll(row, at)
 			if err != nil {
 				return err
 			}

@@ -140,6 +140,7 @@ func (c *committer) land(err error) {
 		acknowledge(next.requests)
 	}
 	if !c.syncing {
+		c.open = next.emptied()
 		c.rest()
 	}
 }

@@ -10,10 +10,9 @@ import (
 
 // snapshot implements kv.Snapshot on one published state.
 type snapshot struct {
-	store *Store
+	store *Store // nil: it was released
 	epoch *overlay.Epoch[state]
 	point boltCursor // for Get, made at the first use
-	done  bool
 }
 
 // Version implements kv.Snapshot.
@@ -52,14 +51,15 @@ func (s *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
 
 // Release implements kv.Snapshot.
 func (s *snapshot) Release() {
-	if s.done {
+	store := s.store
+	if store == nil {
 		return
 	}
-	s.done = true
+	s.store = nil
 	s.point.tell()
-	if s.store.epochs.Release(s.epoch) {
+	if store.epochs.Release(s.epoch) {
 		// A read transaction that cannot be closed is of no further consequence here.
-		_ = s.store.dropBase(s.epoch.State.base)
+		_ = store.dropBase(s.epoch.State.base)
 	}
 }
 
