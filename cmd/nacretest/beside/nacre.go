@@ -12,7 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// nacre is this program as a server.
+// nacre is this program as a server, or another build of it.
 type nacre struct {
 	server *harness.Server
 	conn   *client.Client
@@ -20,8 +20,9 @@ type nacre struct {
 	exported []byte // see importer
 }
 
-func startNacre(ctx context.Context, dir string) (side, error) {
-	s, err := harness.Start(ctx, "bolt://"+filepath.Join(dir, "nacre"))
+// startNacre starts a program as the server.
+func startNacre(ctx context.Context, dir, program string) (side, error) {
+	s, err := harness.StartProgram(ctx, program, "bolt://"+filepath.Join(dir, filepath.Base(program)))
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -39,7 +41,8 @@ func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	var o options
 	o.Flags(fs, "")
 	fs.StringVar(&o.only, "only", "", "names of the work to measure, with commas (default: all)")
-	fs.StringVar(&o.sides, "sides", "nacre,postgres,sqlite", "what is measured")
+	fs.StringVar(&o.sides, "sides", "nacre,postgres,sqlite",
+		"what is measured: nacre (this build), postgres, sqlite, or the path of another build of nacre")
 	fs.IntVar(&o.rows, "rows", 100_000, "records of 16 fields")
 	fs.IntVar(&o.documents, "documents", 100_000, "documents of 50 words")
 	fs.IntVar(&o.vectors, "vectors", 100_000, "vectors of 128 dimensions; a tenth of them in a table of their own, too")
@@ -81,13 +84,20 @@ func (o *options) start(ctx context.Context, dir string) (names []string, sides 
 		var s side
 		switch name {
 		case "nacre":
-			s, err = startNacre(ctx, dir)
+			var own string
+			if own, err = os.Executable(); err == nil {
+				s, err = startNacre(ctx, dir, own)
+			}
 		case "postgres":
 			s, err = startPostgres(ctx, dir)
 		case "sqlite":
 			s, err = startSQLite(dir)
 		default:
-			err = fmt.Errorf("-sides: %q is none of nacre, postgres and sqlite", name)
+			if name == filepath.Base(name) {
+				return names, sides, fmt.Errorf("-sides: %q is none of nacre, postgres and sqlite, and no path of a program", name)
+			}
+			s, err = startNacre(ctx, dir, name)
+			name = filepath.Base(name)
 		}
 		if err != nil {
 			return names, sides, err

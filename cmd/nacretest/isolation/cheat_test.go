@@ -3,6 +3,7 @@ package isolation
 import (
 	"context"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/nacredb/nacre/cmd/nacretest/anomaly"
@@ -19,6 +20,9 @@ type cheat struct {
 }
 
 func (c *cheat) Commit(ctx context.Context, b *kv.Batch) (kv.Version, error) {
+	for range rand.IntN(8) { // others read what this one is about to change, on one processor, too
+		runtime.Gosched()
+	}
 	if c.blind {
 		b.Reads = kv.ReadSet{}
 	}
