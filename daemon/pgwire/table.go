@@ -486,11 +486,7 @@ type tableWriter struct {
 // write runs one statement of the language that writes one record, and gives its row: without values where none are
 // returned, nil where nothing was written or the user may not see it.
 func (w *tableWriter) write(r *tableRelation, text string, vars *value.Object) ([]value.Value, error) {
-	switch {
-	case !w.blind:
-	case text == create:
-		text = create + blindly
-	default:
+	if w.blind {
 		text += blindly
 	}
 	v, err := w.execute(text, vars)
@@ -506,11 +502,8 @@ func (w *tableWriter) write(r *tableRelation, text string, vars *value.Object) (
 	return r.first(v)
 }
 
-// create makes a record. blindly ends a statement that is asked for no row.
-const (
-	create  = "CREATE $_id CONTENT $_row"
-	blindly = " RETURN NULL"
-)
+// blindly ends a statement that is asked for no row.
+const blindly = " RETURN NULL"
 
 // execute runs one statement of the language and gives its answer.
 func (w *tableWriter) execute(text string, vars *value.Object) (value.Value, error) {
@@ -632,7 +625,7 @@ func (w *tableWriter) Insert(table string, cols []string, row []value.Value, qui
 	if err != nil {
 		return nil, false, err
 	}
-	text, target := create, value.TableOf(table)
+	text, target := "CREATE $_id CONTENT $_row", value.TableOf(table)
 	if !id.IsNone() {
 		if target, err = r.recordOf(id); err != nil {
 			return nil, false, err

@@ -3,6 +3,7 @@ package beside
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,9 +21,13 @@ type nacre struct {
 	exported []byte // see importer
 }
 
-// startNacre starts a program as the server.
+// startNacre starts a program as the server, with a store of its own; "" is this program.
 func startNacre(ctx context.Context, dir, program string) (side, error) {
-	s, err := harness.StartProgram(ctx, program, "bolt://"+filepath.Join(dir, filepath.Base(program)))
+	store, err := os.MkdirTemp(dir, "nacre-")
+	if err != nil {
+		return nil, err
+	}
+	s, err := harness.StartProgram(ctx, program, "bolt://"+filepath.Join(store, "store"))
 	if err != nil {
 		return nil, err
 	}

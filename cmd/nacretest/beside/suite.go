@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -84,17 +83,14 @@ func (o *options) start(ctx context.Context, dir string) (names []string, sides 
 		var s side
 		switch name {
 		case "nacre":
-			var own string
-			if own, err = os.Executable(); err == nil {
-				s, err = startNacre(ctx, dir, own)
-			}
+			s, err = startNacre(ctx, dir, "")
 		case "postgres":
 			s, err = startPostgres(ctx, dir)
 		case "sqlite":
 			s, err = startSQLite(dir)
 		default:
 			if name == filepath.Base(name) {
-				return names, sides, fmt.Errorf("-sides: %q is none of nacre, postgres and sqlite, and no path of a program", name)
+				return names, sides, fmt.Errorf("-sides: %q is none of nacre, postgres and sqlite, and no path", name)
 			}
 			s, err = startNacre(ctx, dir, name)
 			name = filepath.Base(name)
@@ -128,8 +124,8 @@ func (o *options) run(ctx context.Context, out io.Writer) (err error) {
 			return fmt.Errorf("%s: load: %w", names[i], err)
 		}
 	}
-	fmt.Fprintf(out, "%d rows, %d documents, %d vectors; CPU in µs per operation, the least of %d turns; (n) times as much as nacre\n%-12s",
-		o.rows, o.documents, o.vectors, o.rounds, "")
+	fmt.Fprintf(out, "%d rows, %d documents, %d vectors; CPU in µs per operation, the least of %d turns; (n) times as much as %s\n%-12s",
+		o.rows, o.documents, o.vectors, o.rounds, names[0], "")
 	for _, name := range names {
 		fmt.Fprintf(out, "%20s", name)
 	}

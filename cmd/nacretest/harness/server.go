@@ -42,19 +42,13 @@ func (s *Server) Said() string {
 	return s.stderr.String()
 }
 
-// launch starts this program as a server without waiting for it.
-func launch(dsn string, environ ...string) (*Server, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return launchProgram(self, dsn, environ...)
-}
-
-// launchProgram starts the server of a program, nacre or nacretest. Everybody is root there, unless the environment
-// names a root user.
-func launchProgram(program, dsn string, environ ...string) (*Server, error) {
+// launch starts a program, nacre or nacretest, as a server without waiting for it; "" is this program. Everybody is
+// root there, unless the environment names a root user.
+func launch(program, dsn string, environ ...string) (*Server, error) {
 	addr, err := loopback.Free()
+	if err == nil && program == "" {
+		program, err = os.Executable()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -78,18 +72,13 @@ func launchProgram(program, dsn string, environ ...string) (*Server, error) {
 
 // Start launches a server and waits until it is ready. ErrGone: the process ended before that.
 func Start(ctx context.Context, dsn string, environ ...string) (*Server, error) {
-	began := time.Now()
-	s, err := launch(dsn, environ...)
-	if err != nil {
-		return nil, err
-	}
-	return s.ready(ctx, began)
+	return StartProgram(ctx, "", dsn, environ...)
 }
 
-// StartProgram is Start for another build of nacre or nacretest, to compare it with this one.
+// StartProgram is Start for another build of nacre or nacretest, to compare it with this one; "" is this one.
 func StartProgram(ctx context.Context, program, dsn string, environ ...string) (*Server, error) {
 	began := time.Now()
-	s, err := launchProgram(program, dsn, environ...)
+	s, err := launch(program, dsn, environ...)
 	if err != nil {
 		return nil, err
 	}

@@ -49,11 +49,6 @@ func nacre(ctx context.Context, dir, name, program string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	if program == "" {
-		if program, err = os.Executable(); err != nil {
-			return nil, err
-		}
-	}
 	s, err := harness.StartProgram(ctx, program, "bolt://"+filepath.Join(dir, name), "NACRE_POSTGRES_BIND="+addr,
 		"NACRE_CONNECTIONS_PER_ADDRESS=0")
 	if err != nil {

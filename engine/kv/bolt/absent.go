@@ -86,7 +86,7 @@ func (s *Store) beginAbsent() (*base, *bloom.Filter, error) {
 	b.refs.Store(1)
 	keys, err := b.pages.estimate()
 	if err == nil && keys > mostKeys {
-		err = fmt.Errorf("%s has about %d keys, and a filter of more than %d would seldom deny one", dataFile, keys, mostKeys)
+		err = fmt.Errorf("%s has about %d keys: a filter of more than %d would seldom deny one", dataFile, keys, mostKeys)
 	}
 	if err != nil {
 		return b, nil, err

@@ -24,7 +24,7 @@ func (n *node) has(key []byte) bool { return bytes.HasPrefix(key, n.prefix.bytes
 
 // admit gives the head of a key that comes into n, whose prefix is one of that, too, from then on.
 func (n *node) admit(key []byte) uint64 {
-	if n.branch == nil && len(n.items) == 0 || n.branch != nil && len(n.bounds) < 2 {
+	if size := n.size(); size == 0 || size == 1 && n.branch != nil {
 		n.prefix = spanOf(key)
 	}
 	n.share(key)
