@@ -80,7 +80,7 @@ func (c *committer) checkpointIfDue() {
 		return
 	}
 	if c.frozen.Len() == 0 {
-		if c.syncing || !c.mustFreeze() {
+		if c.busy() || !c.mustFreeze() {
 			return
 		}
 		c.freeze()
@@ -96,7 +96,7 @@ func (c *committer) checkpointIfDue() {
 		c.mu.Lock()
 		defer c.unlock()
 		c.finishCheckpoint(res)
-		if !c.syncing {
+		if !c.busy() {
 			c.rest()
 		}
 		c.after()

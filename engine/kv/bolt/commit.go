@@ -3,10 +3,12 @@ package bolt
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/overlay"
@@ -15,6 +17,12 @@ import (
 
 // maxGroup bounds the bytes that are synced together, and with them the wait of the first.
 const maxGroup = 8 << 20
+
+// A wait for others to join a group that takes longer than patience is not repeated for rarely times as long.
+const (
+	patience = time.Millisecond
+	rarely   = 100
+)
 
 // The states of a request.
 const (
@@ -41,7 +49,7 @@ type news bool
 
 const (
 	ended news = false // the outcome is known
-	leads news = true  // the caller is to sync the group that is under way, in which its request is
+	leads news = true  // the caller is to log and sync the open group, in which its request is
 )
 
 func newRequest() *request { return &request{told: make(chan news, 2)} }
@@ -73,12 +81,14 @@ type committer struct {
 	wanted  *grant     // a turn to be given when nothing is under way, or nil
 	parked  []*request // those that wait for the turn to end
 
-	open    group // admitted while flight is being synced; else empty
-	flight  group // logged, being synced
-	syncing bool  // flight is
-	led     bool  // a caller syncs it, or was told to
-	logged  mark  // the newest state that is in the log
-	visible mark  // the newest state that snapshots see
+	open    group       // admitted, not logged yet
+	flight  group       // logged, being synced
+	syncing bool        // flight is
+	led     bool        // a caller was told to lead the open group
+	crowded atomic.Bool // the last group was of several
+	alone   time.Time   // up to then nobody is waited for; see gather. Of the caller that leads, alone
+	logged  mark        // the newest state that is in the log
+	visible mark        // the newest state that snapshots see
 
 	frozen      overlay.Layer // to be checkpointed; empty = none
 	frozenAt    kv.Version
@@ -128,10 +138,10 @@ func (c *committer) enter(r *request) (lead bool, err error) {
 	return c.appoint(r), nil
 }
 
-// await waits for the outcome of r, and syncs its group where lead, or a later word, says so.
+// await waits for the outcome of r, and leads the open group where lead, or a later word, says so.
 func (c *committer) await(ctx context.Context, r *request, lead bool) error {
 	if lead {
-		c.sync()
+		c.lead()
 	}
 	// Most requests are taken by now and cannot be abandoned: the contexts of statements are dear to wait for.
 	if r.state.Load() == queued {
@@ -145,31 +155,69 @@ func (c *committer) await(ctx context.Context, r *request, lead bool) error {
 		}
 	}
 	for <-r.told == leads {
-		c.sync()
+		c.lead()
 	}
 	return r.err
 }
 
-// appoint finds a caller to sync the group that is under way, where none does yet: that of own, if it is in the group.
+// busy reports whether a caller is to log or sync a group.
+func (c *committer) busy() bool { return c.syncing || c.led }
+
+// appoint finds a caller to lead the open group, where none does yet and none syncs: that of own, if it is in the
+// group.
 func (c *committer) appoint(own *request) (lead bool) {
-	if !c.syncing || c.led {
+	if c.busy() || len(c.open.frames) == 0 {
 		return false
 	}
 	c.led = true
-	if own != nil && slices.Contains(c.flight.requests, own) {
+	if own != nil && slices.Contains(c.open.requests, own) {
 		return true
 	}
-	c.flight.requests[0].told <- leads
+	c.open.requests[0].told <- leads
 	return false
 }
 
-// sync syncs the group that is under way, and has the caller of another request go on with what came meanwhile.
-func (c *committer) sync() {
+// lead logs and syncs the open group, and has the caller of another request go on with what came meanwhile.
+func (c *committer) lead() {
+	if c.crowded.Load() {
+		c.gather()
+	}
+	if !c.begin() {
+		return
+	}
 	err := c.s.log.Sync()
 	c.mu.Lock()
 	defer c.unlock()
 	c.land(err)
 	c.after()
+}
+
+// gather lets those go first that are about to commit, for they join the group: a sync costs as much as some commits.
+// Where the processors are taken by those who compute for long, that is not done again for a while.
+func (c *committer) gather() {
+	began := time.Now()
+	if began.Before(c.alone) {
+		return
+	}
+	runtime.Gosched()
+	if took := time.Since(began); took > patience {
+		c.alone = began.Add(took * rarely)
+	}
+}
+
+// begin logs the open group; ok: it is to be synced.
+func (c *committer) begin() (ok bool) {
+	c.mu.Lock()
+	defer c.unlock()
+	c.led = false
+	g := c.open
+	c.open = c.flight // it is empty
+	c.send(&g)
+	if !c.syncing {
+		c.advance()
+		c.after()
+	}
+	return c.syncing
 }
 
 // after goes on with what waited for something that has come to its end.
@@ -184,12 +232,12 @@ func (c *committer) after() {
 }
 
 // resting reports whether nothing waits, and nothing is under way.
-func (c *committer) resting() bool { return len(c.waiting) == 0 && !c.syncing && !c.running }
+func (c *committer) resting() bool { return len(c.waiting) == 0 && !c.busy() && !c.running }
 
 // blocked reports whether requests must wait: for a checkpoint that lags, for a full group to be synced, or for nothing
 // to be under way.
 func (c *committer) blocked() bool {
-	return c.lagging() || c.syncing && (c.open.size >= maxGroup || c.wanted != nil || c.mustFreeze())
+	return c.lagging() || c.open.size >= maxGroup || c.busy() && (c.wanted != nil || c.mustFreeze())
 }
 
 // rest does what waits for nothing to be under way.
@@ -211,7 +259,7 @@ func (c *committer) take(turn *kv.Turn) (given chan struct{}, err error) {
 	}
 	g := &grant{turn: turn, given: make(chan struct{})}
 	c.wanted = g
-	if !c.syncing {
+	if !c.busy() {
 		c.rest()
 	}
 	return g.given, nil

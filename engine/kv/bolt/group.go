@@ -59,17 +59,17 @@ func (c *committer) goBack(m mark) {
 	c.active, c.version, c.bytes, c.logged = m.tree, m.version, m.bytes, m
 }
 
-// advance logs the open group and has it synced, unless another one is being synced: then it stays open, and what comes
-// meanwhile joins it.
+// advance goes on with the open group where no caller has to sync anything for it: its requests write nothing, or are not
+// synced. Else it stays open until a caller that was told to lead it does: what comes meanwhile joins it.
 func (c *committer) advance() {
-	if c.syncing {
+	if c.busy() || len(c.open.frames) > 0 && c.s.opt.Sync == kv.SyncEvery {
 		return
 	}
 	if g := c.open; len(g.requests) > 0 {
 		c.open = c.flight // it is empty
 		c.send(&g)
 	}
-	if !c.syncing {
+	if !c.busy() {
 		c.rest()
 	}
 }
@@ -95,7 +95,7 @@ func (c *committer) send(g *group) {
 		c.flight = g.emptied()
 		return
 	}
-	c.flight, c.syncing, c.led = *g, true, false
+	c.flight, c.syncing = *g, true
 }
 
 // log appends frames to the log. Errors: kv.ErrReadOnly and kv.ErrNoSpace, after which nothing of them is there, and
@@ -116,33 +116,21 @@ func (c *committer) log(frames []*wal.Frame) error {
 	return nil
 }
 
-// land takes the outcome of the sync of flight. The disk goes on with the next group while the callers of this one are
+// land takes the outcome of the sync of flight. A caller of the next group is told to lead it before those of this one are
 // told.
 func (c *committer) land(err error) {
-	g, next := c.flight, c.open
-	c.syncing, c.flight, c.open = false, group{}, group{}
+	g := c.flight
+	c.syncing, c.flight = false, group{}
 	if err != nil {
+		next := c.open
+		c.open = group{}
 		c.lose(&g, &next, err)
 		return
 	}
-	if len(next.frames) > 0 {
-		c.send(&next)
-		c.appoint(nil)
-		next = group{}
-	}
+	c.appoint(nil)
 	c.tell(&g)
-	if !c.syncing {
-		c.flight = g.emptied()
-	} else {
-		c.open = g.emptied()
-	}
-	if len(next.requests) > 0 { // they wrote nothing, and come after g
-		acknowledge(next.requests)
-	}
-	if !c.syncing {
-		c.open = next.emptied()
-		c.rest()
-	}
+	c.flight = g.emptied()
+	c.advance()
 }
 
 // lose refuses a group whose sync failed, and the one that was admitted on top of it. The store is read-only.
@@ -162,6 +150,7 @@ func (c *committer) tell(g *group) {
 	}
 	c.s.count.commits.Add(uint64(len(g.frames)))
 	c.s.count.groups.Add(1)
+	c.crowded.Store(len(g.frames) > 1)
 	c.visible = g.after
 	failpoint.Hit(failpoint.Publish)
 	c.publish()

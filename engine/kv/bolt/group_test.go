@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/fault"
@@ -84,6 +85,77 @@ func awaitTaken(rs []*entered) {
 		for r.state.Load() != taken {
 			runtime.Gosched()
 		}
+	}
+}
+
+// inMemory opens a store on a disk of its own.
+func inMemory(t *testing.T) *Store {
+	t.Helper()
+	st, err := Open(Options{Path: filepath.Join(t.TempDir(), "x.db"), FS: fault.NewDisk()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return st
+}
+
+// TestALeaderTakesAllThatJoinedMeanwhile: those who come after a caller was told to lead, and before it does, are in its
+// group.
+func TestALeaderTakesAllThatJoinedMeanwhile(t *testing.T) {
+	st := inMemory(t)
+	ctx, before := context.Background(), st.Stats()
+	rs := make([]*request, 5)
+	for i := range rs {
+		rs[i] = newRequest()
+		var err error
+		rs[i].frame, err = wal.Encode(&kv.Batch{Writes: []kv.Write{{Key: fmt.Append(nil, "k", i), Value: []byte("v")}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		lead, err := st.commits.enter(rs[i])
+		if err != nil || lead != (i == 0) {
+			t.Fatalf("request %d: leads: %v, %v", i, lead, err)
+		}
+	}
+	for i, r := range rs {
+		if err := st.commits.await(ctx, r, i == 0); err != nil {
+			t.Errorf("request %d: %v", i, err)
+		}
+	}
+	after := st.Stats()
+	if g, s := after.Groups-before.Groups, after.Syncs-before.Syncs; g != 1 || s != 1 {
+		t.Errorf("%d groups and %d syncs, want 1 of each", g, s)
+	}
+}
+
+// TestLongWaitsForOthersAreRare: where all processors compute, a caller that leads does not stand back each time.
+func TestLongWaitsForOthersAreRare(t *testing.T) {
+	c := inMemory(t).commits
+	c.alone = time.Now().Add(time.Hour)
+	var enough atomic.Bool
+	defer enough.Store(true)
+	for range runtime.GOMAXPROCS(0) * 4 {
+		go func() {
+			for !enough.Load() { // computes
+			}
+		}()
+	}
+	until := c.alone
+	c.gather()
+	if c.alone != until {
+		t.Error("waited though nobody is to be waited for")
+	}
+	c.alone = time.Time{}
+	began := time.Now()
+	for c.alone.IsZero() { // a wait may be short by chance
+		c.gather()
+	}
+	if !c.alone.After(began.Add(rarely * patience)) {
+		t.Errorf("waits again %v after it began", c.alone.Sub(began))
 	}
 }
 
