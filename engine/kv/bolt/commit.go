@@ -86,7 +86,7 @@ type committer struct {
 	syncing bool        // flight is
 	led     bool        // a caller was told to lead the open group
 	crowded atomic.Bool // the last group was of several
-	alone   time.Time   // up to then nobody is waited for; see gather. Of the caller that leads, alone
+	alone   time.Time   // others are not waited for before that; see gather. For the caller that leads
 	logged  mark        // the newest state that is in the log
 	visible mark        // the newest state that snapshots see
 

@@ -147,7 +147,7 @@ func TestLongWaitsForOthersAreRare(t *testing.T) {
 	until := c.alone
 	c.gather()
 	if c.alone != until {
-		t.Error("waited though nobody is to be waited for")
+		t.Error("waited before it should")
 	}
 	c.alone = time.Time{}
 	began := time.Now()
