@@ -59,8 +59,8 @@ func (c *committer) goBack(m mark) {
 	c.active, c.version, c.bytes, c.logged = m.tree, m.version, m.bytes, m
 }
 
-// advance goes on with the open group where no caller has to sync anything for it: its requests write nothing, or are not
-// synced. Else it stays open until a caller that was told to lead it does: what comes meanwhile joins it.
+// advance goes on with the open group where no caller has to sync anything for it: its requests write nothing, or are
+// not synced. Else it stays open until a caller that was told to lead it does: what comes meanwhile joins it.
 func (c *committer) advance() {
 	if c.busy() || len(c.open.frames) > 0 && c.s.opt.Sync == kv.SyncEvery {
 		return
@@ -116,8 +116,8 @@ func (c *committer) log(frames []*wal.Frame) error {
 	return nil
 }
 
-// land takes the outcome of the sync of flight. A caller of the next group is told to lead it before those of this one are
-// told.
+// land takes the outcome of the sync of flight. A caller of the next group is told to lead it before those of this one
+// are told.
 func (c *committer) land(err error) {
 	g := c.flight
 	c.syncing, c.flight = false, group{}

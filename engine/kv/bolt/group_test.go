@@ -112,7 +112,8 @@ func TestALeaderTakesAllThatJoinedMeanwhile(t *testing.T) {
 	for i := range rs {
 		rs[i] = newRequest()
 		var err error
-		rs[i].frame, err = wal.Encode(&kv.Batch{Writes: []kv.Write{{Key: fmt.Append(nil, "k", i), Value: []byte("v")}}})
+		key := fmt.Append(nil, "k", i)
+		rs[i].frame, err = wal.Encode(&kv.Batch{Writes: []kv.Write{{Key: key, Value: []byte("v")}}})
 		if err != nil {
 			t.Fatal(err)
 		}
