@@ -103,8 +103,8 @@ func inMemory(t *testing.T) *Store {
 	return st
 }
 
-// TestALeaderTakesAllThatJoinedMeanwhile: those who come after a caller was told to lead, and before it does, are in its
-// group.
+// TestALeaderTakesAllThatJoinedMeanwhile: those who come after a caller was told to lead, and before it does, are in
+// its group.
 func TestALeaderTakesAllThatJoinedMeanwhile(t *testing.T) {
 	st := inMemory(t)
 	ctx, before := context.Background(), st.Stats()
