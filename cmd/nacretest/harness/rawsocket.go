@@ -10,11 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-	"time"
 
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -177,59 +172,6 @@ func (s *RawSocket) Place(setup string) error {
 }
 
 func (s *RawSocket) Close() error { return s.Conn.Close() }
-
-// Usage holds the time and memory that a process has used.
-type Usage struct {
-	CPU    time.Duration // user and system
-	Queued time.Duration // its threads were ready to run and had no core
-	RSS    int64         // bytes
-}
-
-// clockTick is the unit of times in /proc: 100 a second on every Linux there is.
-const clockTick = 10 * time.Millisecond
-
-// UsageOf reads /proc; it works on Linux alone.
-func UsageOf(pid int) (Usage, error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return Usage{}, err
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 22 {
-		return Usage{}, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
-	}
-	number := func(i int) int64 {
-		n, e := strconv.ParseInt(fields[i], 10, 64)
-		err = errors.Join(err, e)
-		return n
-	}
-	u := Usage{CPU: time.Duration(number(11)+number(12)) * clockTick, RSS: number(21) * int64(os.Getpagesize())}
-	u.Queued = queued(pid)
-	return u, err
-}
-
-// queued adds up what the threads of a process waited for a core; 0 where the kernel does not say.
-func queued(pid int) (sum time.Duration) {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-	for _, path := range files {
-		raw, err := os.ReadFile(path)
-		if err != nil {
-			continue // the thread has ended
-		}
-		var ran, waited int64
-		if _, err := fmt.Sscan(string(raw), &ran, &waited); err == nil {
-			sum += time.Duration(waited)
-		}
-	}
-	return sum
-}
-
-// Since is the CPU time that the server has used since before.
-func (s *Server) Since(before Usage) (time.Duration, error) {
-	now, err := UsageOf(s.Cmd.Process.Pid)
-	return now.CPU - before.CPU, err
-}
 
 // LivePlain is a live query of everything in ev.
 func LivePlain() value.Value { return value.Str("LIVE SELECT * FROM ev") }
