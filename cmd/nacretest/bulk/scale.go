@@ -30,7 +30,7 @@ func scaleFlags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	var o scaleOptions
 	fs.IntVar(&o.rows, "rows", 5_000_000, "records of 200 bytes in the large store, whose ids come in random order")
 	fs.IntVar(&o.part, "part", 10, "the small store has one of so many of them")
-	fs.IntVar(&o.reads, "reads", 20_000, "point reads in each store")
+	fs.IntVar(&o.reads, "reads", 100_000, "point reads in each store")
 	fs.Float64Var(&o.maxRatio, "max-ratio", 1.5, "most CPU of a record in the large store, as a multiple of that in the small one; 0 = any")
 	fs.Int64Var(&o.maxRSS, "max-rss", 800, "most resident MiB of the server; 0 = any")
 	fs.DurationVar(&o.maxReady, "max-ready", 2*time.Second, "longest time from the start after a kill until the server is ready; 0 = any")
