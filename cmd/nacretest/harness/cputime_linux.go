@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is the CPU time of all threads of a process, those that have ended included, to the nanosecond: /proc/PID/stat
-// has hundredths of a second, which is a third of some loads. Where the process has ended the error wraps
-// os.ErrNotExist.
+// cpuTime is the CPU time of all threads of a process, those that have ended included, to the nanosecond.
+// /proc/PID/stat has hundredths of a second, a third of some loads. Where the process has ended the error wraps os.ErrNotExist.
 func cpuTime(pid int) (time.Duration, error) {
 	// The clock of another process; see clock_getcpuclockid(3).
 	const scheduled = 2
