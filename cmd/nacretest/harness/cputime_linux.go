@@ -10,7 +10,8 @@ import (
 )
 
 // cpuTime is the CPU time of all threads of a process, those that have ended included, to the nanosecond.
-// /proc/PID/stat has hundredths of a second, a third of some loads. Where the process has ended the error wraps os.ErrNotExist.
+// /proc/PID/stat has hundredths of a second, a third of some loads. Where the process has ended the error wraps
+// os.ErrNotExist.
 func cpuTime(pid int) (time.Duration, error) {
 	// The clock of another process; see clock_getcpuclockid(3).
 	const scheduled = 2
