@@ -37,7 +37,7 @@ func TestCPUTimeIsFine(t *testing.T) {
 	}
 }
 
-// TestUsageOfAnEndedProcess: that one may have ended is what families of processes are asked with.
+// TestUsageOfAnEndedProcess: a Family asks for children that may have ended, and tells that from other errors.
 func TestUsageOfAnEndedProcess(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("of Linux alone")

@@ -213,8 +213,8 @@ func (c *committer) begin() (ok bool) {
 	g := c.open
 	c.open = c.flight // it is empty
 	c.send(&g)
-	if !c.syncing {
-		c.advance()
+	if !c.syncing { // it was refused
+		c.rest()
 		c.after()
 	}
 	return c.syncing

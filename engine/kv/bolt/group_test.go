@@ -59,23 +59,34 @@ type entered struct {
 	done chan struct{}
 }
 
-// enqueue is what Commit does with a batch of one key, with the wait in the background.
-func enqueue(t *testing.T, st *Store, key string) *entered {
+// enter is the first half of what Commit does with a batch of one key.
+func enter(t *testing.T, st *Store, key string) (r *entered, lead bool) {
 	t.Helper()
 	frame, err := wal.Encode(&kv.Batch{Writes: []kv.Write{{Key: []byte(key), Value: []byte("v")}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &entered{newRequest(), make(chan struct{})}
+	r = &entered{newRequest(), make(chan struct{})}
 	r.frame = frame
-	lead, err := st.commits.enter(r.request)
-	if err != nil {
+	if lead, err = st.commits.enter(r.request); err != nil {
 		t.Fatal(err)
 	}
+	return r, lead
+}
+
+// await is the other half, in the background.
+func (r *entered) await(st *Store, lead bool) {
 	go func() {
 		_ = st.commits.await(context.Background(), r.request, lead) // the test looks at r.err
 		close(r.done)
 	}()
+}
+
+// enqueue is what Commit does with a batch of one key, with the wait in the background.
+func enqueue(t *testing.T, st *Store, key string) *entered {
+	t.Helper()
+	r, lead := enter(t, st, key)
+	r.await(st, lead)
 	return r
 }
 
@@ -107,24 +118,21 @@ func inMemory(t *testing.T) *Store {
 // its group.
 func TestALeaderTakesAllThatJoinedMeanwhile(t *testing.T) {
 	st := inMemory(t)
-	ctx, before := context.Background(), st.Stats()
-	rs := make([]*request, 5)
+	before := st.Stats()
+	var rs [5]*entered
+	var leads [len(rs)]bool
 	for i := range rs {
-		rs[i] = newRequest()
-		var err error
-		key := fmt.Append(nil, "k", i)
-		rs[i].frame, err = wal.Encode(&kv.Batch{Writes: []kv.Write{{Key: key, Value: []byte("v")}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		lead, err := st.commits.enter(rs[i])
-		if err != nil || lead != (i == 0) {
-			t.Fatalf("request %d: leads: %v, %v", i, lead, err)
-		}
+		rs[i], leads[i] = enter(t, st, fmt.Sprint("k", i))
 	}
 	for i, r := range rs {
-		if err := st.commits.await(ctx, r, i == 0); err != nil {
-			t.Errorf("request %d: %v", i, err)
+		if leads[i] != (i == 0) {
+			t.Errorf("request %d: leads: %v", i, leads[i])
+		}
+		r.await(st, leads[i])
+	}
+	for i, r := range rs {
+		if <-r.done; r.err != nil {
+			t.Errorf("request %d: %v", i, r.err)
 		}
 	}
 	after := st.Stats()
