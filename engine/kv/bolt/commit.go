@@ -3,12 +3,10 @@ package bolt
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/overlay"
@@ -17,12 +15,6 @@ import (
 
 // maxGroup bounds the bytes that are synced together, and with them the wait of the first.
 const maxGroup = 8 << 20
-
-// A wait for others to join a group that takes longer than patience is not repeated for rarely times as long.
-const (
-	patience = time.Millisecond
-	rarely   = 100
-)
 
 // The states of a request.
 const (
@@ -81,14 +73,13 @@ type committer struct {
 	wanted  *grant     // a turn to be given when nothing is under way, or nil
 	parked  []*request // those that wait for the turn to end
 
-	open    group       // admitted, not logged yet
-	flight  group       // logged, being synced
-	syncing bool        // flight is
-	led     bool        // a caller was told to lead the open group
-	crowded atomic.Bool // the last group was of several
-	alone   time.Time   // others are not waited for before that; see gather. For the caller that leads
-	logged  mark        // the newest state that is in the log
-	visible mark        // the newest state that snapshots see
+	open    group     // admitted, not logged yet
+	flight  group     // logged, being synced
+	syncing bool      // flight is
+	led     bool      // a caller was told to lead the open group
+	gather  gathering // of the caller that leads
+	logged  mark      // the newest state that is in the log
+	visible mark      // the newest state that snapshots see
 
 	frozen      overlay.Layer // to be checkpointed; empty = none
 	frozenAt    kv.Version
@@ -179,9 +170,7 @@ func (c *committer) appoint(own *request) (lead bool) {
 
 // lead logs and syncs the open group, and has the caller of another request go on with what came meanwhile.
 func (c *committer) lead() {
-	if c.crowded.Load() {
-		c.gather()
-	}
+	c.gather.wait()
 	if !c.begin() {
 		return
 	}
@@ -192,25 +181,13 @@ func (c *committer) lead() {
 	c.after()
 }
 
-// gather lets those go first that are about to commit, for they join the group: a sync costs as much as some commits.
-// Where the processors are taken by those who compute for long, that is not done again for a while.
-func (c *committer) gather() {
-	began := time.Now()
-	if began.Before(c.alone) {
-		return
-	}
-	runtime.Gosched()
-	if took := time.Since(began); took > patience {
-		c.alone = began.Add(took * rarely)
-	}
-}
-
 // begin logs the open group; ok: it is to be synced.
 func (c *committer) begin() (ok bool) {
 	c.mu.Lock()
 	defer c.unlock()
 	c.led = false
 	g := c.open
+	c.gather.led(len(g.frames))
 	c.open = c.flight // it is empty
 	c.send(&g)
 	if !c.syncing { // it was refused

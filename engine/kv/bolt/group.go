@@ -150,7 +150,6 @@ func (c *committer) tell(g *group) {
 	}
 	c.s.count.commits.Add(uint64(len(g.frames)))
 	c.s.count.groups.Add(1)
-	c.crowded.Store(len(g.frames) > 1)
 	c.visible = g.after
 	failpoint.Hit(failpoint.Publish)
 	c.publish()

@@ -143,8 +143,7 @@ func TestALeaderTakesAllThatJoinedMeanwhile(t *testing.T) {
 
 // TestLongWaitsForOthersAreRare: where all processors compute, a caller that leads does not stand back each time.
 func TestLongWaitsForOthersAreRare(t *testing.T) {
-	c := inMemory(t).commits
-	c.alone = time.Now().Add(time.Hour)
+	g := gathering{several: true, after: time.Now().Add(time.Hour)}
 	var enough atomic.Bool
 	defer enough.Store(true)
 	for range runtime.GOMAXPROCS(0) * 4 {
@@ -153,18 +152,63 @@ func TestLongWaitsForOthersAreRare(t *testing.T) {
 			}
 		}()
 	}
-	until := c.alone
-	c.gather()
-	if c.alone != until {
+	until := g.after
+	g.wait()
+	if g.after != until {
 		t.Error("waited before it should")
 	}
-	c.alone = time.Time{}
+	g.after = time.Time{}
 	began := time.Now()
-	for c.alone.IsZero() { // a wait may be short by chance
-		c.gather()
+	for g.after.IsZero() { // a wait may be short by chance
+		g.wait()
 	}
-	if !c.alone.After(began.Add(rarely * patience)) {
-		t.Errorf("waits again %v after it began", c.alone.Sub(began))
+	if !g.after.After(began.Add(rarely * patience)) {
+		t.Errorf("waits again %v after it began", g.after.Sub(began))
+	}
+}
+
+// TestOneProcessorGroupsCommits: where nobody can join a group while it is synced, commits still share syncs.
+func TestOneProcessorGroupsCommits(t *testing.T) {
+	st := inMemory(t)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	before := st.Stats()
+	const writers, each = 8, 200
+	errc := make(chan error, writers)
+	for w := range writers {
+		go func() {
+			var err error
+			for i := 0; i < each && err == nil; i++ {
+				err = put(st, fmt.Sprint("w", w, "k", i))
+				runtime.Gosched() // as a client takes time for its next one
+			}
+			errc <- err
+		}()
+	}
+	for range writers {
+		if err := <-errc; err != nil {
+			t.Fatal(err)
+		}
+	}
+	after := st.Stats()
+	if syncs := after.Syncs - before.Syncs; syncs > writers*each/4 {
+		t.Errorf("%d commits of %d writers took %d syncs", writers*each, writers, syncs)
+	}
+}
+
+// TestLoneWriterWaitsForNobody: it looks for others now and then only.
+func TestLoneWriterWaitsForNobody(t *testing.T) {
+	var g gathering
+	waits := 0
+	for range 10 * probe {
+		before := g.ones
+		g.wait()
+		if g.ones < before {
+			waits++
+		}
+		g.led(1)
+	}
+	if waits < 8 || waits > 10 {
+		t.Errorf("it let others go first %d times in %d groups of one", waits, 10*probe)
 	}
 }
 
