@@ -167,7 +167,7 @@ func TestLongWaitsForOthersAreRare(t *testing.T) {
 	}
 }
 
-// TestOneProcessorGroupsCommits: where nobody can join a group while it is synced, commits still share syncs. Other
+// TestOneProcessorGroupsCommits: where none can join a group while it is synced, commits still share syncs. Other
 // programs may make the waits for others long, and those rare: it is to be so at least once.
 func TestOneProcessorGroupsCommits(t *testing.T) {
 	st := inMemory(t)
