@@ -14,7 +14,7 @@ const (
 
 // gathering is how the caller that leads a group lets those go first that are about to commit, for they join the group:
 // a sync costs as much as some commits. It does so where the last group was of several. Where each was of one it tries
-// now and then: on a single processor nobody can join while a group is synced, so that others do not show by
+// now and then: on a single processor none can join while a group is synced, so that others do not show by
 // themselves. A caller that is alone does not pay for it each time, as it wakes a processor that has nothing to do.
 // Only the caller that leads uses it.
 type gathering struct {
