@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -165,7 +166,7 @@ func (o *options) compare(ctx context.Context, out io.Writer, sides []*side) err
 			return fmt.Errorf("%s: load: %w", s.name, err)
 		}
 	}
-	fmt.Fprintf(out, "%d rows; %d turns of %v each\n", o.rows, o.rounds, o.length)
+	fmt.Fprintf(out, "%d rows; %d turns of %v each; CPU of the server + of the clients\n", o.rows, o.rounds, o.length)
 	for _, r := range o.rowList() {
 		for _, n := range o.clients {
 			if !harness.Among(o.only, r.name) || r.most > 0 && n > r.most {
@@ -184,6 +185,7 @@ type turn struct {
 	done  int
 	took  time.Duration
 	spent time.Duration // CPU of the server
+	own   time.Duration // and of the clients, which are this process
 	each  []time.Duration
 }
 
@@ -201,6 +203,7 @@ func (o *options) measure(ctx context.Context, out io.Writer, sides []*side, r r
 			sums[i].done += t.done
 			sums[i].took += t.took
 			sums[i].spent += t.spent
+			sums[i].own += t.own
 			sums[i].each = append(sums[i].each, t.each...)
 		}
 	}
@@ -208,9 +211,9 @@ func (o *options) measure(ctx context.Context, out io.Writer, sides []*side, r r
 		t := &sums[i]
 		slices.Sort(t.each)
 		n := float64(t.done * r.per)
-		fmt.Fprintf(out, "%-8s %3d clients %-12s %9.0f/s  CPU %7.2f µs each  p50 %-10v p99 %-10v", r.name, clients, s.name,
-			n/t.took.Seconds(), float64(t.spent.Microseconds())/n, t.each[len(t.each)/2].Round(time.Microsecond),
-			t.each[len(t.each)*99/100].Round(time.Microsecond))
+		fmt.Fprintf(out, "%-8s %3d clients %-12s %9.0f/s  CPU %7.2f + %6.2f µs each  p50 %-10v p99 %-10v", r.name,
+			clients, s.name, n/t.took.Seconds(), float64(t.spent.Microseconds())/n, float64(t.own.Microseconds())/n,
+			t.each[len(t.each)/2].Round(time.Microsecond), t.each[len(t.each)*99/100].Round(time.Microsecond))
 		if i > 0 {
 			them := float64(sums[0].done*r.per) / sums[0].took.Seconds()
 			fmt.Fprintf(out, " rate %.2fx", n/t.took.Seconds()/them)
@@ -238,6 +241,10 @@ func (o *options) turn(ctx context.Context, s *side, r row, clients int) (t turn
 	if err != nil {
 		return t, err
 	}
+	start, err := harness.UsageOf(os.Getpid())
+	if err != nil {
+		return t, err
+	}
 	var wg sync.WaitGroup
 	took := make([][]time.Duration, clients)
 	failed := make([]error, clients)
@@ -256,7 +263,9 @@ func (o *options) turn(ctx context.Context, s *side, r row, clients int) (t turn
 	t.took = time.Since(began)
 	after, err := s.spent()
 	t.spent = after - before
+	now, unknown := harness.UsageOf(os.Getpid())
+	t.own = now.CPU - start.CPU
 	t.each = slices.Concat(took...)
 	t.done = len(t.each)
-	return t, errors.Join(append(failed, err)...)
+	return t, errors.Join(append(failed, err, unknown)...)
 }
