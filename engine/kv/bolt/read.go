@@ -402,14 +402,15 @@ func (s *sheet) stop(from int, end []byte) int {
 
 // skip moves on by most elements, as far as the last one of the leaf or the first one that is not before end. It gives
 // the one that it has passed last, and k and v, the one that it is at then.
-func (c *boltCursor) skip(most int, end []byte) (last []byte, n int, k, v []byte, err error) {
+func (c *boltCursor) skip(most int, end []byte) (last kv.Pair, n int, k, v []byte, err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
 	leaf := &c.stack[len(c.stack)-1]
 	if n = min(most, leaf.stop(leaf.at, end)-leaf.at); n == 0 {
-		return nil, 0, nil, nil, nil
+		return kv.Pair{}, 0, nil, nil, nil
 	}
 	leaf.at += n
-	return leaf.key(leaf.at - 1), n, leaf.key(leaf.at), leaf.value(leaf.at), nil
+	last = kv.Pair{Key: leaf.key(leaf.at - 1), Value: leaf.value(leaf.at - 1)}
+	return last, n, leaf.key(leaf.at), leaf.value(leaf.at), nil
 }
 
 // proveLeaf is pages.prove for the leaf that the cursor is in.
@@ -442,12 +443,14 @@ func (c *boltCursor) get(key []byte) (v []byte, ok bool, err error) {
 const nearby = 64 << 10
 
 // verify looks at the checksum of an element beside which a key was not found: its own key may have been that one.
-func (s *sheet) verify(i int) error {
-	v := s.value(i)
-	if len(v) > nearby {
+func (s *sheet) verify(i int) error { return verify(s.key(i), s.value(i)) }
+
+// verify looks at the checksum of an element at the edge of what was asked for.
+func verify(key, sealed []byte) error {
+	if len(sealed) > nearby {
 		return nil
 	}
-	_, err := open(s.key(i), v)
+	_, err := open(key, sealed)
 	return err
 }
 

@@ -171,17 +171,19 @@ func (c *cursor) Fill(dst []kv.Pair) (n int) {
 }
 
 // Skip implements kv.Skipper. Where only the file has keys, a leaf is passed by without a look at its elements, and
-// neither fetched nor proven.
+// neither fetched nor proven. How many there are in the range depends on the keys at its edges alone, as keys ascend:
+// the first and the last one that are passed are looked at.
 func (c *cursor) Skip(n int) (passed int) {
 	if c.left >= 0 {
 		n = min(n, c.left)
 	}
 	values := c.base.values
 	c.base.values = false
+	var last kv.Pair // that was passed by in the file
 	for passed < n && c.err == nil {
 		step := 0
 		if len(c.over) == 0 && !c.reverse {
-			step = c.skipBase(n - passed)
+			step = c.skipBase(n-passed, &last)
 		} else if c.Next() {
 			passed++
 			continue
@@ -193,28 +195,34 @@ func (c *cursor) Skip(n int) (passed int) {
 			c.left -= step
 		}
 	}
+	if c.bk == nil && last.Key != nil && c.err == nil {
+		c.err = verify(last.Key, last.Value)
+	}
 	if c.base.values = values; values && c.bk != nil && c.err == nil {
 		c.err = c.base.proveLeaf()
 	}
 	return passed
 }
 
-// skipBase passes by most keys of the file, as far as to the end of the leaf; none at the end of the range.
-func (c *cursor) skipBase(most int) (n int) {
+// skipBase passes by most keys of the file, as far as to the end of the leaf; none at the end of the range. last is the
+// one that was passed last.
+func (c *cursor) skipBase(most int, last *kv.Pair) (n int) {
 	if c.bk == nil {
 		return 0
 	}
-	last, n, k, v, err := c.base.skip(most, c.rng.End)
-	if n > 0 || err != nil {
-		c.key, c.val = last, nil
-		c.setBase(k, v, err)
-		return n
+	if last.Key == nil {
+		if c.err = verify(c.bk, c.bv); c.err != nil {
+			return 0
+		}
 	}
-	c.key, c.val = c.bk, nil
-	if c.setBase(c.base.move(false)); c.err != nil {
-		return 0
+	passed, n, k, v, err := c.base.skip(most, c.rng.End)
+	if n == 0 && err == nil {
+		passed, n = kv.Pair{Key: c.bk, Value: c.bv}, 1
+		k, v, err = c.base.move(false)
 	}
-	return 1
+	*last, c.key, c.val = passed, passed.Key, nil
+	c.setBase(k, v, err)
+	return n
 }
 
 // mostFetched is how many bytes of a value in an overlay are fetched ahead: values that were written at different times
