@@ -128,7 +128,7 @@ const eachOfLeaves = 1024
 // which the filter would deny.
 func (s *Store) gatherKeys(p *pages, f *bloom.Filter) (err error) {
 	defer asCorrupt(&err, debug.SetPanicOnFault(true))
-	c := boltCursor{pages: p, values: true}
+	c := boltCursor{pages: p, proves: true}
 	defer c.tell()
 	k, _, err := c.find(nil)
 	var keys [][]byte

@@ -222,10 +222,12 @@ func readAll(path string, rows []row, seed uint64) (err error) {
 		return err
 	}
 	rnd := rand.New(rand.NewPCG(seed, 0))
-	scans := []scanned{{0, len(rows), false, 1, 0}, {0, len(rows), true, 1, 0}, {0, len(rows), false, 64, 0}}
+	scans := []scanned{{0, len(rows), false, 1, 0}, {0, len(rows), true, 1, 0}, {0, len(rows), false, 64, 0},
+		{0, len(rows), false, 0, 0}, {0, len(rows), true, 0, 0}}
 	for range 30 {
 		from := rnd.IntN(len(rows))
-		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(40)), rnd.IntN(2) == 0, 1 + 8*rnd.IntN(2), 0})
+		batch := []int{0, 1, 9}[rnd.IntN(3)]
+		scans = append(scans, scanned{from, min(len(rows), from+rnd.IntN(40)), rnd.IntN(2) == 0, batch, 0})
 	}
 	for range 5 {
 		from := rnd.IntN(len(rows))
@@ -258,7 +260,7 @@ func readAll(path string, rows []row, seed uint64) (err error) {
 type scanned struct {
 	from, to int
 	reverse  bool
-	batch    int // rows that are read together
+	batch    int // rows that are read together; 0: keys alone
 	skip     int // of the first rows
 }
 
@@ -271,9 +273,9 @@ func (s scanned) compare(sn kv.Snapshot, rows []row) error {
 	if s.reverse {
 		slices.Reverse(want)
 	}
-	c := sn.Scan(r, kv.ScanOptions{Reverse: s.reverse})
+	c := sn.Scan(r, kv.ScanOptions{Reverse: s.reverse, KeysOnly: s.batch == 0})
 	defer c.Close()
-	n, pairs := 0, make([]kv.Pair, s.batch)
+	n, pairs := 0, make([]kv.Pair, max(s.batch, 1))
 	if s.skip > 0 {
 		if n = kv.Skip(c, s.skip); n != min(s.skip, len(want)) && c.Err() == nil {
 			return fmt.Errorf("%+v: %d rows are skipped", s, n)
@@ -289,10 +291,10 @@ func (s scanned) compare(sn kv.Snapshot, rows []row) error {
 		pairs[0] = kv.Pair{Key: c.Key(), Value: c.Value()}
 		return 1
 	}
-	for got := s.batch; got == s.batch; {
+	for got := len(pairs); got == len(pairs); {
 		got = next()
 		for _, p := range pairs[:got] {
-			if n == len(want) || !bytes.Equal(p.Key, want[n].key) || !bytes.Equal(p.Value, want[n].value) {
+			if n == len(want) || !s.gives(p, want[n]) {
 				return fmt.Errorf("%+v: row %d is a wrong one: %.40q", s, n, p.Key)
 			}
 			n++
@@ -302,6 +304,15 @@ func (s scanned) compare(sn kv.Snapshot, rows []row) error {
 		return fmt.Errorf("%+v: %d rows, want %d", s, n, len(want))
 	}
 	return c.Err()
+}
+
+// gives reports whether p is what the scan may give for a row. The key of a value that reaches into other pages is not
+// known to be sound where the value is not read.
+func (s scanned) gives(p kv.Pair, want row) bool {
+	if s.batch == 0 {
+		return bytes.Equal(p.Key, want.key) || len(want.value) > 4096
+	}
+	return bytes.Equal(p.Key, want.key) && bytes.Equal(p.Value, want.value)
 }
 
 // TestCheckpointMeetsDamage: a page that bbolt finds damaged when a checkpoint writes there makes the store read-only,

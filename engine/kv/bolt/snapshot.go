@@ -44,7 +44,7 @@ func (s *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
 		c.limit = -1
 	}
 	c.base = c.state.base.cursor()
-	c.base.values = !opt.KeysOnly
+	c.base.proves = !opt.KeysOnly || opt.Limit <= 0
 	c.Move(r)
 	return c
 }
@@ -177,8 +177,8 @@ func (c *cursor) Skip(n int) (passed int) {
 	if c.left >= 0 {
 		n = min(n, c.left)
 	}
-	values := c.base.values
-	c.base.values = false
+	proves := c.base.proves
+	c.base.proves = false
 	var last kv.Pair // that was passed by in the file
 	for passed < n && c.err == nil {
 		step := 0
@@ -198,7 +198,7 @@ func (c *cursor) Skip(n int) (passed int) {
 	if c.bk == nil && last.Key != nil && c.err == nil {
 		c.err = verify(last.Key, last.Value)
 	}
-	if c.base.values = values; values && c.bk != nil && c.err == nil {
+	if c.base.proves = proves; proves && c.bk != nil && c.err == nil {
 		c.err = c.base.proveLeaf()
 	}
 	return passed
@@ -260,10 +260,13 @@ func (c *cursor) takeBase() bool {
 		return false
 	}
 	c.key, c.val = c.bk, nil
-	if !c.keysOnly {
-		if c.val, c.err = c.base.open(c.bk, c.bv); c.err != nil {
-			return false
-		}
+	if c.keysOnly {
+		c.err = c.base.trust(c.bk, c.bv)
+	} else {
+		c.val, c.err = c.base.open(c.bk, c.bv)
+	}
+	if c.err != nil {
+		return false
 	}
 	c.setBase(c.base.move(c.reverse))
 	return c.err == nil
