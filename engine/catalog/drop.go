@@ -38,7 +38,7 @@ func (v *View) DropData(prefixes ...[]byte) error {
 // MoreThan reports whether there are more than n keys under the prefixes.
 func (v *View) MoreThan(n int, prefixes [][]byte) (bool, error) {
 	for _, p := range prefixes {
-		cur := v.tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Untracked: true, Limit: n + 1})
+		cur := v.tx.Scan(kv.Prefix(p), txn.ScanOptions{KeysOnly: true, Damaged: true, Untracked: true, Limit: n + 1})
 		for ; cur.Next(); n-- {
 			if n == 0 {
 				cur.Close()
@@ -72,7 +72,7 @@ func (v *View) Sweep(j *Job, at Swept, n int, untie func(k, raw []byte) error) (
 			r.Start = at.from
 		}
 		tied := untie != nil && key.Class(prefixes[i][0]) == key.ClassRecord
-		cur := v.tx.Scan(r, txn.ScanOptions{KeysOnly: !tied, Limit: n - len(gone)})
+		cur := v.tx.Scan(r, txn.ScanOptions{KeysOnly: !tied, Damaged: !tied, Limit: n - len(gone)})
 		for cur.Next() {
 			if tied {
 				if err := untie(cur.Key(), cur.Value()); err != nil {

@@ -210,6 +210,7 @@ func Prefix(p []byte) Range {
 type ScanOptions struct {
 	Reverse  bool
 	KeysOnly bool // Value may answer nil
+	Damaged  bool // with KeysOnly: keys that the store knows to be damaged come too, for those who remove them
 	Limit    int  // 0 = no limit
 }
 

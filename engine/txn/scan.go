@@ -11,6 +11,7 @@ import (
 type ScanOptions struct {
 	Reverse   bool
 	KeysOnly  bool // Value may answer nil
+	Damaged   bool // as that of kv.ScanOptions
 	Limit     int  // 0 = no limit
 	Untracked bool // as GetUntracked
 }
@@ -96,7 +97,7 @@ func (c *Cursor) open(r kv.Range) {
 	if c.base != nil {
 		c.base.Close()
 	}
-	opt := kv.ScanOptions{Reverse: c.reverse, KeysOnly: c.opt.KeysOnly}
+	opt := kv.ScanOptions{Reverse: c.reverse, KeysOnly: c.opt.KeysOnly, Damaged: c.opt.Damaged}
 	if c.limited = limited; limited {
 		opt.Limit = c.opt.Limit
 	}

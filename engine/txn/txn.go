@@ -354,7 +354,7 @@ const SpareWrites = 16
 // DeleteRange removes every key of r. It reads r: a key that someone else adds there before the
 // commit is a conflict.
 func (tx *Tx) DeleteRange(r kv.Range) error {
-	c := tx.Scan(r, ScanOptions{KeysOnly: true})
+	c := tx.Scan(r, ScanOptions{KeysOnly: true, Damaged: true})
 	defer c.Close()
 	for c.Next() {
 		if err := tx.put(c.Key(), nil); err != nil {

@@ -86,14 +86,7 @@ func TestSkipsMeetDamagedEdges(t *testing.T) {
 	moved := map[bool]int{} // keys that went into the range, or into the one before it
 	for n := 1; n < len(rows)-60 && moved[true]+moved[false] < 400; n += 3 {
 		key := rows[n].key
-		at := bytes.Index(whole, key)
-		for at >= 0 && !slices.Contains(leaves, at) { // in a branch, or free
-			next := bytes.Index(whole[at+1:], key)
-			if at += 1 + next; next < 0 {
-				at = -1
-			}
-		}
-		last := len(key) - 1
+		at, last := placeOf(whole, leaves, key), len(key)-1
 		if at < 0 || key[last] != 'x' {
 			continue
 		}
@@ -130,6 +123,52 @@ func TestSkipsMeetDamagedEdges(t *testing.T) {
 	}
 	if moved[true] == 0 || moved[false] == 0 {
 		t.Errorf("noticed %v", moved)
+	}
+}
+
+// placeOf finds a key in the leaves of a file; -1: it is in none.
+func placeOf(whole []byte, leaves []int, key []byte) int {
+	for from := 0; ; from++ {
+		next := bytes.Index(whole[from:], key)
+		if next < 0 {
+			return -1
+		}
+		if from += next; slices.Contains(leaves, from) {
+			return from
+		}
+	}
+}
+
+// TestDamagedKeysCanBeRemoved: who reads keys is told of a damaged one; who removes them gets it like the others.
+func TestDamagedKeysCanBeRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	manyKeys(t, path)
+	rows := allRows(t, path)
+	file := filepath.Join(path, "data.db")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := rows[len(rows)/2].key
+	at := placeOf(whole, flipPlaces(whole)["leaf"], key)
+	overwrite(t, file, []byte{'y'}, at+len(key)-1)
+	st := open(t, bolt.Options{Path: path, FS: fault.NewDisk()})
+	defer closeStore(t, st)
+	sn := kvtest.Begin(t, st)
+	defer sn.Release()
+	count := func(opt kv.ScanOptions) (n int, err error) {
+		c := sn.Scan(kv.Range{}, opt)
+		defer c.Close()
+		for c.Next() {
+			n++
+		}
+		return n, c.Err()
+	}
+	if n, err := count(kv.ScanOptions{KeysOnly: true}); !errors.Is(err, kv.ErrCorrupt) || n != len(rows)/2 {
+		t.Errorf("keys: %d of %d before the damaged one, %v", n, len(rows)/2, err)
+	}
+	if n, err := count(kv.ScanOptions{KeysOnly: true, Damaged: true}); err != nil || n != len(rows) {
+		t.Errorf("keys to remove: %d of %d, %v", n, len(rows), err)
 	}
 }
 

@@ -39,7 +39,8 @@ func (s *snapshot) Get(key []byte) ([]byte, bool, error) {
 
 // Scan implements kv.Snapshot.
 func (s *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
-	c := &cursor{state: &s.epoch.State, reverse: opt.Reverse, keysOnly: opt.KeysOnly, limit: opt.Limit}
+	c := &cursor{state: &s.epoch.State, reverse: opt.Reverse, keysOnly: opt.KeysOnly, damaged: opt.Damaged,
+		limit: opt.Limit}
 	if opt.Limit <= 0 {
 		c.limit = -1
 	}
@@ -70,6 +71,7 @@ type cursor struct {
 	rng      kv.Range
 	reverse  bool
 	keysOnly bool
+	damaged  bool             // with keysOnly: damaged ones too
 	limit    int              // negative = none
 	left     int              // keys still to give; negative = no limit
 	over     []*overlay.Scan  // those that are not at their end, the newest first
@@ -260,10 +262,11 @@ func (c *cursor) takeBase() bool {
 		return false
 	}
 	c.key, c.val = c.bk, nil
-	if c.keysOnly {
-		c.err = c.base.trust(c.bk, c.bv)
-	} else {
+	switch {
+	case !c.keysOnly:
 		c.val, c.err = c.base.open(c.bk, c.bv)
+	case !c.damaged:
+		c.err = c.base.trust(c.bk, c.bv)
 	}
 	if c.err != nil {
 		return false
