@@ -25,14 +25,7 @@ const flips = 2000
 // pages. Each time the store gives the right rows or an error that says that it is damaged: never a wrong row, none too
 // few, no panic and no endless walk.
 func TestFlippedBits(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	manyKeys(t, path)
-	rows := allRows(t, path)
-	file := filepath.Join(path, "data.db")
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, file, whole, rows := soundStore(t)
 	kinds := flipPlaces(whole)
 	rnd := rand.New(rand.NewPCG(5, 17))
 	found := map[string][2]int{} // refused, harmless
@@ -43,6 +36,7 @@ func TestFlippedBits(t *testing.T) {
 		overwrite(t, file, []byte{whole[at] ^ bit}, at)
 		outcome := make(chan error, 1)
 		go func() { outcome <- readAll(path, rows, rnd.Uint64()) }()
+		var err error
 		select {
 		case err = <-outcome:
 		case <-time.After(time.Minute):
@@ -74,14 +68,7 @@ func TestFlippedBits(t *testing.T) {
 // TestSkipsMeetDamagedEdges: a damaged key that is still in its place among the others may change on which side of the
 // edge of a range it is. How many rows are skipped would be wrong then.
 func TestSkipsMeetDamagedEdges(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	manyKeys(t, path)
-	rows := allRows(t, path)
-	file := filepath.Join(path, "data.db")
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, file, whole, rows := soundStore(t)
 	leaves := flipPlaces(whole)["leaf"]
 	moved := map[bool]int{} // keys that went into the range, or into the one before it
 	for n := 1; n < len(rows)-60 && moved[true]+moved[false] < 400; n += 3 {
@@ -141,39 +128,54 @@ func placeOf(whole []byte, leaves []int, key []byte) int {
 
 // TestDamagedKeysCanBeRemoved: who reads keys is told of a damaged one; who removes them gets it like the others.
 func TestDamagedKeysCanBeRemoved(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	manyKeys(t, path)
-	rows := allRows(t, path)
-	file := filepath.Join(path, "data.db")
-	whole, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path, file, whole, rows := soundStore(t)
 	key := rows[len(rows)/2].key
 	at := placeOf(whole, flipPlaces(whole)["leaf"], key)
 	overwrite(t, file, []byte{'y'}, at+len(key)-1)
-	st := open(t, bolt.Options{Path: path, FS: fault.NewDisk()})
-	defer closeStore(t, st)
-	sn := kvtest.Begin(t, st)
-	defer sn.Release()
-	count := func(opt kv.ScanOptions) (n int, err error) {
+	st := open(t, bolt.Options{Path: path})
+	scan := func(opt kv.ScanOptions) (found []kv.Write, err error) {
+		sn := kvtest.Begin(t, st)
+		defer sn.Release()
 		c := sn.Scan(kv.Range{}, opt)
 		defer c.Close()
 		for c.Next() {
-			n++
+			found = append(found, kv.Write{Key: bytes.Clone(c.Key())})
 		}
-		return n, c.Err()
+		return found, c.Err()
 	}
-	if n, err := count(kv.ScanOptions{KeysOnly: true}); !errors.Is(err, kv.ErrCorrupt) || n != len(rows)/2 {
-		t.Errorf("keys: %d of %d before the damaged one, %v", n, len(rows)/2, err)
+	if found, err := scan(kv.ScanOptions{KeysOnly: true}); !errors.Is(err, kv.ErrCorrupt) || len(found) != len(rows)/2 {
+		t.Errorf("keys: %d of %d before the damaged one, %v", len(found), len(rows)/2, err)
 	}
-	if n, err := count(kv.ScanOptions{KeysOnly: true, Damaged: true}); err != nil || n != len(rows) {
-		t.Errorf("keys to remove: %d of %d, %v", n, len(rows), err)
+	found, err := scan(kv.ScanOptions{KeysOnly: true, Damaged: true})
+	if err != nil || len(found) != len(rows) {
+		t.Errorf("keys to remove: %d of %d, %v", len(found), len(rows), err)
+	}
+	if _, err := st.Commit(ctx, &kv.Batch{Writes: found}); err != nil {
+		t.Fatal(err)
+	}
+	closeStore(t, st) // and a checkpoint
+	st = open(t, bolt.Options{Path: path})
+	defer closeStore(t, st)
+	if left, err := scan(kv.ScanOptions{}); err != nil || len(left) > 0 {
+		t.Errorf("%d rows are left, %v", len(left), err)
 	}
 }
 
 // row is a key and its value.
 type row struct{ key, value []byte }
+
+// soundStore makes a store of many keys, and gives what its file has.
+func soundStore(t *testing.T) (path, file string, whole []byte, rows []row) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "x.db")
+	manyKeys(t, path)
+	rows, file = allRows(t, path), filepath.Join(path, "data.db")
+	whole, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, file, whole, rows
+}
 
 // allRows are the rows of a sound store.
 func allRows(t *testing.T, path string) (rows []row) {
@@ -357,13 +359,7 @@ func (s scanned) gives(p kv.Pair, want row) bool {
 // TestCheckpointMeetsDamage: a page that bbolt finds damaged when a checkpoint writes there makes the store read-only,
 // and does not end the process. The log keeps what was committed.
 func TestCheckpointMeetsDamage(t *testing.T) {
-	from := filepath.Join(t.TempDir(), "x.db")
-	manyKeys(t, from)
-	rows := allRows(t, from)
-	whole, err := os.ReadFile(filepath.Join(from, "data.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, _, whole, rows := soundStore(t)
 	used, met := usedPages(whole), 0
 	for i := 0; i < len(used); i += len(used)/6 + 1 {
 		spoilt := bytes.Clone(whole)

@@ -42,6 +42,7 @@ func (g *gathering) wait() {
 
 // led notes how many were in the group.
 func (g *gathering) led(n int) {
-	g.several = n > 1
-	g.ones++
+	if g.several = n > 1; !g.several {
+		g.ones++
+	}
 }

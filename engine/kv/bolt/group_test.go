@@ -191,7 +191,8 @@ func TestOneProcessorGroupsCommits(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("%d commits of %d writers took more than half as many syncs, in each of %d rounds", writers*each, writers, rounds)
+	t.Errorf("%d commits of %d writers took more than half as many syncs, in each of %d rounds", writers*each, writers,
+		rounds)
 }
 
 // TestLoneWriterWaitsForNobody: it looks for others now and then only.

@@ -45,7 +45,7 @@ func (s *snapshot) Scan(r kv.Range, opt kv.ScanOptions) kv.Cursor {
 		c.limit = -1
 	}
 	c.base = c.state.base.cursor()
-	c.base.proves = !opt.KeysOnly || opt.Limit <= 0
+	c.base.proves = !opt.KeysOnly || !opt.Damaged && opt.Limit <= 0
 	c.Move(r)
 	return c
 }
