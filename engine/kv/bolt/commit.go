@@ -315,8 +315,7 @@ func finishAll(rs []*request, err error) {
 
 // admit validates r against all that was admitted before, takes it into the open group and applies it to the overlay.
 func (c *committer) admit(r *request) error {
-	_, ok := c.s.window.Check(&r.reads, r.since)
-	if !ok || c.flight.changes(&r.reads) || c.open.changes(&r.reads) {
+	if c.changed(&r.reads, r.since) {
 		c.s.count.conflicts.Add(1)
 		return kv.ErrConflict
 	}
@@ -329,9 +328,19 @@ func (c *committer) admit(r *request) error {
 		return err
 	}
 	r.frame.Version = c.version + 1
+	c.s.window.Announce(r.frame.Keys, r.frame.Version)
 	c.open.add(r)
 	c.apply(r.frame)
 	return nil
+}
+
+// changed reports whether something that was read has been changed after since, by what is not visible yet included.
+func (c *committer) changed(reads *kv.ReadSet, since kv.Version) bool {
+	if c.s.window.Untouched(reads, since) {
+		return false
+	}
+	_, ok := c.s.window.Check(reads, since)
+	return !ok || c.flight.changes(reads) || c.open.changes(reads)
 }
 
 // apply puts a frame into the overlay.

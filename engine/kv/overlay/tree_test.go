@@ -163,11 +163,21 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	add(4, 2, "e") // forgets 1 and 2
-	if _, ok := w.Check(point("z"), 1); ok {
+	after := &kv.ReadSet{Ranges: []kv.Range{{Start: []byte("z")}}}
+	if _, ok := w.Check(after, 1); ok {
 		t.Error("a snapshot from before the window passed")
 	}
-	if _, ok := w.Check(point("z"), 2); !ok {
+	if _, ok := w.Check(after, 2); !ok {
 		t.Error("a snapshot at the window's edge was refused")
+	}
+	if _, ok := w.Check(point("b"), 0); ok {
+		t.Error("a key that was changed since passed, from before the window")
+	}
+	if _, ok := w.Check(point(), 0); !ok {
+		t.Error("a transaction that has read nothing was refused")
+	}
+	if upTo, ok := w.Check(point("b"), 1); !ok || upTo != 4 {
+		t.Errorf("a key that was not changed since: got %v up to %d, from before the window", ok, upTo)
 	}
 }
 
@@ -178,6 +188,73 @@ func TestWindowIsBounded(t *testing.T) {
 	}
 	if w.bytes > maxWindowBytes || len(w.recent) > 10 {
 		t.Errorf("got %d bytes in %d commits", w.bytes, len(w.recent))
+	}
+}
+
+// TestWindowAgreesWithHistory: a check finds just the commits that changed what was read, whether the keys are few or
+// many, and whether all commits are in the window or some were only announced.
+func TestWindowAgreesWithHistory(t *testing.T) {
+	key := func(n int) []byte { return []byte(fmt.Sprintf("key %05d", n)) }
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(label string, most int) [][]byte {
+			n := rapid.SliceOfNDistinct(rapid.IntRange(0, 3000), 0, most, rapid.ID[int]).Draw(t, label)
+			slices.Sort(n)
+			out := make([][]byte, len(n))
+			for i := range n {
+				out[i] = key(n[i])
+			}
+			return out
+		}
+		var w Window
+		var commits [][][]byte
+		for range rapid.IntRange(0, 12).Draw(t, "commits") {
+			keys := draw("writes", 6)
+			if rapid.IntRange(0, 9).Draw(t, "large") == 0 {
+				for n := range mostTouched + 1 {
+					keys = append(keys, []byte(fmt.Sprintf("large %05d", n))) // after the others
+				}
+			}
+			commits = append(commits, keys)
+			w.Add(Footprint{Version: kv.Version(len(commits)), Keys: keys}, 0)
+		}
+		in := kv.Version(len(commits))
+		announced := draw("announced", 6)
+		w.Announce(announced, in+1)
+		reads := kv.ReadSet{Keys: draw("reads", rapid.SampledFrom([]int{3, mostAsked + 40}).Draw(t, "most"))}
+		if rapid.Bool().Draw(t, "range") {
+			reads.Ranges = []kv.Range{{Start: key(100), End: key(140)}}
+		}
+		since := kv.Version(rapid.IntRange(0, len(commits)).Draw(t, "since"))
+		want := true
+		for _, keys := range commits[since:] {
+			want = want && !Overlaps(&reads, keys)
+		}
+		if upTo, ok := w.Check(&reads, since); ok != want || upTo != in {
+			t.Fatalf("got %v up to %d, want %v up to %d", ok, upTo, want, in)
+		}
+		if w.Untouched(&reads, since) && (!want || Overlaps(&reads, announced)) {
+			t.Fatal("what was changed counts as untouched")
+		}
+	})
+}
+
+// BenchmarkCheck checks what an insert has read against commits that came since its snapshot.
+func BenchmarkCheck(b *testing.B) {
+	for _, n := range []int{1, 30, 500} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			key := func(i int) []byte { return []byte(fmt.Sprintf("/*test\x00*test\x00*made\x00*%08d", i)) }
+			var w Window
+			for v := range n {
+				w.Add(Footprint{Version: kv.Version(v + 1), Keys: [][]byte{key(v), key(v + n)}}, 0)
+			}
+			reads := &kv.ReadSet{Keys: [][]byte{key(3 * n), key(3*n + 1)}}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, ok := w.Check(reads, 0); !ok {
+					b.Fatal("a conflict")
+				}
+			}
+		})
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // Limits of a window: what an old snapshot can make it keep. A transaction that is older than
-// the window cannot be validated and meets a conflict.
+// the window meets a conflict, unless nothing that it read may have been changed at all.
 const (
 	maxWindowKeys  = 1 << 20
 	maxWindowBytes = 64 << 20
@@ -25,6 +25,8 @@ type Footprint struct {
 // Window remembers the newest commits, oldest first, so that a read set can be checked against
 // all that was committed after its snapshot. It is safe for concurrent use.
 type Window struct {
+	touches touches // by every commit in the window, and by those announced
+
 	mu     sync.Mutex // guards all below; a leaf lock
 	floor  kv.Version // commits up to here are forgotten
 	newest kv.Version // the newest commit in the window
@@ -33,9 +35,20 @@ type Window struct {
 	bytes  int
 }
 
+// Announce counts keys as changed by the commit that gets this version, before it is added. One goroutine at a time may
+// call it.
+func (w *Window) Announce(keys [][]byte, v kv.Version) { w.touches.note(keys, v) }
+
+// Untouched reports that no commit after since, of those that were added or announced, has changed anything in reads;
+// false: one may have.
+func (w *Window) Untouched(reads *kv.ReadSet, since kv.Version) bool {
+	return w.touches.free(reads, since)
+}
+
 // Add appends a commit and forgets those that no snapshot is older than: oldest is the version
-// of the oldest open snapshot.
+// of the oldest open snapshot. As Announce, it is for one goroutine at a time.
 func (w *Window) Add(f Footprint, oldest kv.Version) {
+	w.Announce(f.Keys, f.Version)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.recent = append(w.recent, f)
@@ -61,14 +74,14 @@ func (w *Window) Add(f Footprint, oldest kv.Version) {
 }
 
 // Check looks for a commit after since that changed something in reads, and gives the version
-// up to which it has looked. ok is false when there is one, or when the window does not reach
-// back to since.
+// up to which it has looked. ok is false when there is one, or when there may be one and the window does not
+// reach back to since.
 func (w *Window) Check(reads *kv.ReadSet, since kv.Version) (upTo kv.Version, ok bool) {
 	w.mu.Lock()
 	recent, floor, newest := w.recent, w.floor, w.newest
 	w.mu.Unlock()
-	if len(reads.Keys) == 0 && len(reads.Ranges) == 0 {
-		return newest, true
+	if w.Untouched(reads, since) {
+		return max(newest, since), true
 	}
 	if since < floor {
 		return newest, false
