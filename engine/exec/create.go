@@ -6,6 +6,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -94,7 +95,7 @@ func (w *writer) newRecord(ctx context.Context, tb *catalog.Table, id *value.Rec
 	if named || err != nil {
 		return c, id, false, err
 	}
-	key, err := record.AsKey(field(c.after, "id"))
+	key, err := record.AsKey(inside.Field(c.after, "id"))
 	if err != nil {
 		return c, nil, false, err
 	}

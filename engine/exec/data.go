@@ -3,8 +3,10 @@ package exec
 import (
 	"context"
 
+	"github.com/nacredb/nacre/engine/assign"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
@@ -53,10 +55,11 @@ func (r *Run) applyData(ctx context.Context, env *Env, d *ast.Data, stored, seen
 func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen value.Value) (change, error) {
 	switch d.Kind {
 	case ast.DataSet:
-		after, hasNone, err := r.assignAll(ctx, env, d.Set, image{stored, seen})
+		after, hasNone, err := r.assignAll(ctx, env, d.Set, stored, seen)
 		return change{after: after, input: after, hasNone: hasNone}, err
 	case ast.DataUnset:
-		after, err := r.unsetAll(ctx, env, d.Unset, image{stored, seen})
+		im := assign.Image{Doc: stored, Seen: seen}
+		after, err := r.assigner(env, stored, seen).UnsetAll(ctx, d.Unset, im)
 		return change{after: after}, err
 	case ast.DataNone:
 		return change{after: stored}, nil
@@ -87,7 +90,7 @@ func (r *Run) changed(ctx context.Context, env *Env, d *ast.Data, stored, seen v
 		return change{}, unusable(v, "CONTENT", "InvalidContent")
 	}
 	after := v
-	if id, ok := stored.Object().Get("id"); ok && field(v, "id").IsNone() {
+	if id, ok := stored.Object().Get("id"); ok && inside.Field(v, "id").IsNone() {
 		after = value.ObjectOf(v.Object().With("id", id))
 	}
 	return change{after: after, input: v, keep: d.Kind == ast.DataContent, hasNone: record.HasNone(v), given: true}, nil
@@ -114,21 +117,13 @@ func unusable(v value.Value, clause, detail string) error {
 		v.Brief(), clause)
 }
 
-func field(v value.Value, name string) value.Value {
-	if v.Kind() != value.KindObject {
-		return value.None
-	}
-	x, _ := v.Object().Get(name)
-	return x
-}
-
 // merge is MERGE: objects go into each other, NONE removes, everything else replaces.
 func merge(into, from value.Value) value.Value {
 	if into.Kind() != value.KindObject || from.Kind() != value.KindObject {
 		return record.StripNone(from)
 	}
 	o, fields := into.Object(), from.Object().Fields()
-	if len(fields) > fewPlaces {
+	if len(fields) > assign.Few {
 		edits := make([]value.Field, len(fields))
 		for i, f := range fields {
 			if edits[i].Name = f.Name; !f.Value.IsNone() {
@@ -152,7 +147,7 @@ func merge(into, from value.Value) value.Value {
 // assignAll is SET: all expressions are evaluated first, then assigned in order. hasNone says that what was assigned
 // holds fields that are NONE.
 func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign,
-	im image) (after value.Value, hasNone bool, err error) {
+	stored, seen value.Value) (after value.Value, hasNone bool, err error) {
 	var few [8]value.Value
 	vals, sum := few[:0], held(0)
 	for i := range set {
@@ -166,21 +161,21 @@ func (r *Run) assignAll(ctx context.Context, env *Env, set []ast.Assign,
 		hasNone = hasNone || record.HasNone(v)
 		vals = append(vals, v)
 	}
-	if im.doc.Object().Len() == 0 && len(set) <= fewPlaces && plan.PlainSet(set) {
+	if stored.Object().Len() == 0 && len(set) <= assign.Few && plan.PlainSet(set) {
 		return newFields(set, vals), hasNone, nil
 	}
-	a := r.assigner(env, im)
-	a.apart = a.apart && !plan.Blind(set)
-	if len(set) > fewPlaces {
-		after, err = a.assignMany(ctx, set, vals, im)
-		return after, hasNone, err
-	}
-	for i := range set {
-		if im, err = a.checked(a.assign(ctx, im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
-			return value.None, false, err
-		}
-	}
-	return im.doc, hasNone, nil
+	a := r.assigner(env, stored, seen)
+	a.Apart = a.Apart && !plan.Blind(set)
+	after, err = a.SetAll(ctx, set, vals, assign.Image{Doc: stored, Seen: seen})
+	return after, hasNone, err
+}
+
+// assigner is for a record that is stored so, and that the caller sees so. Those who may read everything see what is
+// stored: the rest of seen, which has the COMPUTED fields besides, has no place to assign to.
+func (r *Run) assigner(env *Env, stored, seen value.Value) assign.Assigner[*Env] {
+	reads := r.Auth.CanRead()
+	return assign.Assigner[*Env]{Evaluator: r, Env: env, Table: env.table, Reads: reads,
+		Apart: stored != seen && !reads}
 }
 
 // newFields is the object that plain assignments make out of nothing.

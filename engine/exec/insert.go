@@ -3,9 +3,11 @@ package exec
 import (
 	"context"
 
+	"github.com/nacredb/nacre/engine/assign"
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -105,21 +107,20 @@ func (r *Run) insertRows(ctx context.Context, env *Env, s *ast.Insert) ([]value.
 
 // valueRows evaluates the rows of the VALUES form.
 func (r *Run) valueRows(ctx context.Context, env *Env, s *ast.Insert) ([]value.Value, error) {
-	out, a := make([]value.Value, len(s.Rows)), assigner{r: r, env: env}
+	out, doc := make([]value.Value, len(s.Rows)), value.ObjectOf(nil)
+	a := r.assigner(env, doc, doc)
 	for i, row := range s.Rows {
-		doc := value.ObjectOf(nil)
+		im := assign.Image{Doc: doc}
 		for j, x := range row {
 			v, err := r.Value(ctx, env, x)
 			if err != nil {
 				return nil, err
 			}
-			im, err := a.assign(ctx, image{doc: doc}, s.Fields[j].Parts, ast.AssignSet, v)
-			if err != nil {
+			if im, err = a.Set(ctx, im, s.Fields[j].Parts, ast.AssignSet, v); err != nil {
 				return nil, err
 			}
-			doc = im.doc
 		}
-		out[i] = doc
+		out[i] = im.Doc
 	}
 	return out, nil
 }
@@ -233,7 +234,7 @@ func (in *inserter) count() error {
 
 // idOf is the table and the key of a row, NONE where the row does not name it itself, and its id where a field is that.
 func (in *inserter) idOf(doc value.Value) (table string, key value.Value, id *value.RecordID, err error) {
-	v := field(doc, "id")
+	v := inside.Field(doc, "id")
 	if v.Kind() == value.KindRecord {
 		id = v.Record()
 	}
@@ -257,7 +258,7 @@ func badProperty(name string, v value.Value) error {
 }
 
 func insertEnd(doc value.Value, name string) (*value.RecordID, error) {
-	v := field(doc, name)
+	v := inside.Field(doc, name)
 	if v.Kind() != value.KindRecord {
 		return nil, badProperty(name, v)
 	}
@@ -275,7 +276,7 @@ func (in *inserter) checkEnds(ctx context.Context, p *record.Write) error {
 		return err
 	}
 	for _, name := range [2]string{"in", "out"} {
-		if has := field(row.Seen, name); !value.Equal(has, field(p.After, name)) {
+		if has := inside.Field(row.Seen, name); !value.Equal(has, inside.Field(p.After, name)) {
 			found := "another record"
 			if !has.IsNone() {
 				found = has.Text()
@@ -315,7 +316,7 @@ func (in *inserter) duplicate(ctx context.Context, tb *catalog.Table, id *value.
 	frame := in.row.WithThis(row.Seen)
 	frame.table = tb
 	frame.Set("input", doc)
-	after, hasNone, err := in.r.assignAll(ctx, frame, in.s.OnDuplicate, image{row.Stored, row.Seen})
+	after, hasNone, err := in.r.assignAll(ctx, frame, in.s.OnDuplicate, row.Stored, row.Seen)
 	if err != nil {
 		return err
 	}

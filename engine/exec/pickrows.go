@@ -7,6 +7,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
@@ -157,7 +158,7 @@ func (w *writer) explainWrite(ctx context.Context, x *ast.Explain, xs []ast.Expr
 		out = append(out, found...)
 	}
 	for _, op := range out {
-		if name := field(op, "operation"); with != nil && with.NoIndex && name.Str() == "Iterate Table" {
+		if name := inside.Field(op, "operation"); with != nil && with.NoIndex && name.Str() == "Iterate Table" {
 			out = append(out, plan.Operation("Fallback", value.Field{Name: "reason", Value: value.Str("WITH NOINDEX")}))
 		}
 	}

@@ -335,7 +335,7 @@ func (r *Run) sortedPairs(ctx context.Context, env *Env, in rows, s *ast.Select,
 	in = &mapRows{in: in, shows: r.projection(env, s), f: both}
 	in = r.orderAndLimit(env, in, &order, lim, ties)
 	return &mapRows{in: in, f: func(_ context.Context, v value.Value) (value.Value, error) {
-		return field(v, selectedHalf), nil
+		return inside.Field(v, selectedHalf), nil
 	}}
 }
 

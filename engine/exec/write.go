@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -147,7 +148,7 @@ func (w *writer) targets(ctx context.Context, env *Env, only bool, xs []ast.Expr
 		if t.Kind != TargetValue {
 			continue
 		}
-		if id := field(t.Value, "id"); id.Kind() == value.KindRecord {
+		if id := inside.Field(t.Value, "id"); id.Kind() == value.KindRecord {
 			targets[i] = TargetOf(id)
 		}
 	}

@@ -192,6 +192,15 @@ func Whole(v value.Value) (int64, bool) {
 	return 0, false
 }
 
+// Field is a field of an object; NONE where v is none, or has no such field.
+func Field(v value.Value, name string) value.Value {
+	if v.Kind() != value.KindObject {
+		return value.None
+	}
+	x, _ := v.Object().Get(name)
+	return x
+}
+
 // WithField is v with one field set, or removed where x is NONE. A value that is no object gives way to one.
 func WithField(v value.Value, name string, x value.Value) value.Value {
 	switch {

@@ -33,7 +33,7 @@ var layers = [][]string{
 	{"engine/index/numbers", "engine/auth", "engine/model"},
 	{"engine/index", "engine/index/fulltext", "engine/index/vector", "engine/live"},
 	{"engine/record", "engine/relay"},
-	{"engine/plan", "engine/sequence"},
+	{"engine/assign", "engine/plan", "engine/sequence"},
 	{"engine/prepare"},
 	{"engine/compile"},
 	{"engine/flat", "engine/sift"},

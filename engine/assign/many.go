@@ -1,4 +1,4 @@
-package exec
+package assign
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// fewPlaces is how many fields of a record are written one by one. Each of them copies the record; more go in together.
-const fewPlaces = 16
+// Few is how many fields of a record are written one by one. Each of them copies the record; more go in together.
+const Few = 16
 
 // edits gathers what is set in an object, to be done in one pass.
 type edits struct {
@@ -60,48 +60,46 @@ func ownField(place *ast.Idiom) (string, bool) {
 	return f.Name, true
 }
 
-// assignMany is the assignments of a SET with many.
-func (a assigner) assignMany(ctx context.Context, set []ast.Assign, vals []value.Value, im image) (value.Value, error) {
+// SetAll makes the assignments of a SET, whose values vals are.
+func (a Assigner[E]) SetAll(ctx context.Context, set []ast.Assign, vals []value.Value, im Image) (value.Value, error) {
 	var e edits
 	for i := range set {
-		name, own := ownField(set[i].Place)
-		if !own || a.apart {
-			im.doc = e.into(im.doc)
-			var err error
-			if im, err = a.checked(a.assign(ctx, im, set[i].Place.Parts, set[i].Op, vals[i])); err != nil {
+		if name, own := ownField(set[i].Place); own && len(set) > Few && !a.Apart {
+			now, err := combine(set[i].Op, e.value(im.Doc.Object(), name), vals[i])
+			if err != nil {
 				return value.None, err
 			}
+			e.set(name, now)
 			continue
 		}
-		now, err := combine(set[i].Op, e.value(im.doc.Object(), name), vals[i])
-		if err != nil {
+		im.Doc = e.into(im.Doc)
+		var err error
+		if im, err = a.Set(ctx, im, set[i].Place.Parts, set[i].Op, vals[i]); err != nil {
 			return value.None, err
 		}
-		e.set(name, now)
+		if im.Doc, err = a.Checked(im.Doc); err != nil {
+			return value.None, err
+		}
 	}
-	return a.r.checked(e.into(im.doc), nil)
+	if len(e.fields) == 0 {
+		return im.Doc, nil
+	}
+	return a.Checked(e.into(im.Doc))
 }
 
-// checked is Run.checked of the stored image.
-func (a assigner) checked(im image, err error) (image, error) {
-	im.doc, err = a.r.checked(im.doc, err)
-	return im, err
-}
-
-// unsetAll is UNSET.
-func (r *Run) unsetAll(ctx context.Context, env *Env, places []*ast.Idiom, im image) (value.Value, error) {
-	a := r.assigner(env, im)
+// UnsetAll is UNSET.
+func (a Assigner[E]) UnsetAll(ctx context.Context, places []*ast.Idiom, im Image) (value.Value, error) {
 	var e edits
 	for _, place := range places {
-		if name, own := ownField(place); own && len(places) > fewPlaces && !a.apart {
+		if name, own := ownField(place); own && len(places) > Few && !a.Apart {
 			e.set(name, value.None)
 			continue
 		}
-		im.doc = e.into(im.doc)
+		im.Doc = e.into(im.Doc)
 		var err error
-		if im, err = a.unset(ctx, im, place.Parts); err != nil {
-			return im.doc, err
+		if im, err = a.Unset(ctx, im, place.Parts); err != nil {
+			return im.Doc, err
 		}
 	}
-	return e.into(im.doc), nil
+	return e.into(im.Doc), nil
 }
