@@ -227,9 +227,31 @@ func (c *cursor) skipBase(most int, last *kv.Pair) (n int) {
 	return n
 }
 
-// mostFetched is how many bytes of a value in an overlay are fetched ahead: values that were written at different times
-// lie all over the memory, and a reader of many would wait for each.
-const mostFetched = 256
+// mostFetched is how many bytes of a key or value in an overlay are fetched ahead: those that were written at different
+// times lie all over the memory, and a reader of many would wait for each. Where sources are merged it is done for the
+// pair that comes stepsAhead later.
+const (
+	mostFetched = 256
+	stepsAhead  = 4
+)
+
+func fetch(p []byte) {
+	if len(p) > 0 {
+		fetchAhead(&p[0], uint64(min(len(p), mostFetched)+63))
+	}
+}
+
+// fetchLater fetches what s comes to after some more steps.
+func (c *cursor) fetchLater(s *overlay.Scan) {
+	key, sealed, ok := s.Later(stepsAhead)
+	if !ok {
+		return
+	}
+	fetch(key)
+	if !c.keysOnly {
+		fetch(sealed)
+	}
+}
 
 // run is Fill within one leaf, where only one source is left. It may give nothing, which is left to Next.
 func (c *cursor) run(dst []kv.Pair) (n int) {
@@ -246,7 +268,7 @@ func (c *cursor) run(dst []kv.Pair) (n int) {
 		n = 1 + s.Beyond(dst[1:])
 		for i := range dst[:n] {
 			v := dst[i].Value
-			fetchAhead(&v[0], uint64(min(len(v), mostFetched)+63))
+			fetch(v)
 			dst[i].Value = wal.Unseal(v)
 		}
 		if !s.Next() {
@@ -323,9 +345,13 @@ func (c *cursor) pass(key []byte) error {
 	}
 	kept := c.over[:0]
 	for _, s := range c.over {
-		if !bytes.Equal(s.Key(), key) || s.Next() {
-			kept = append(kept, s)
+		if bytes.Equal(s.Key(), key) {
+			if !s.Next() {
+				continue
+			}
+			c.fetchLater(s)
 		}
+		kept = append(kept, s)
 	}
 	c.over = kept
 	return c.err

@@ -63,6 +63,21 @@ func (s *Scan) Key() []byte { return s.cur.Key() }
 // Value is the value that the walk is at.
 func (s *Scan) Value() []byte { return s.cur.Value() }
 
+// Later is the pair that the walk comes to n steps on, where it is in the same node; a deletion has no value. The walk
+// must be at a key, and may end before that pair.
+func (s *Scan) Later(n int) (key, value []byte, ok bool) {
+	at := &s.cur.path[s.cur.depth-1]
+	if s.reverse {
+		n = -n
+	}
+	i := at.i + n
+	if i < 0 || i >= len(at.node.items) {
+		return nil, nil, false
+	}
+	it := &at.node.items[i]
+	return it.key(), it.val(), true
+}
+
 // Beyond puts pairs that follow the one that the walk is at into dst and reports how many. The walk is then at the last
 // of them. It ends early before a deletion, and may end early elsewhere; backwards it gives nothing.
 func (s *Scan) Beyond(dst []kv.Pair) (n int) {

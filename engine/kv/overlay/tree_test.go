@@ -126,6 +126,39 @@ func TestSequentialInsertFillsNodes(t *testing.T) {
 	}
 }
 
+// TestLater: what a walk comes to some steps on is told beforehand, but for the ends of nodes.
+func TestLater(t *testing.T) {
+	const keys = 1000
+	var tree Tree
+	for n := range keys {
+		tree.Set(fmt.Appendf(nil, "%04d", n), fmt.Appendf(nil, "value %d", n))
+	}
+	for _, reverse := range []bool{false, true} {
+		var s Scan
+		told := 0
+		s.Begin(&tree, kv.Range{}, reverse)
+		for at := 0; s.Next(); at++ {
+			for _, n := range []int{1, 4} {
+				key, val, ok := s.Later(n)
+				if !ok {
+					continue
+				}
+				told++
+				then := at + n
+				if reverse {
+					then = keys - 1 - then
+				}
+				if want := fmt.Sprintf("%04d", then); string(key) != want || string(val) != fmt.Sprint("value ", then) {
+					t.Fatalf("reverse %v, %d after %s: got %s %s, want %s", reverse, n, s.Key(), key, val, want)
+				}
+			}
+		}
+		if told < keys {
+			t.Errorf("reverse %v: only %d of %d questions had answers", reverse, told, 2*keys)
+		}
+	}
+}
+
 func TestWindow(t *testing.T) {
 	var w Window
 	add := func(v kv.Version, oldest kv.Version, keys ...string) {
