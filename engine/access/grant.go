@@ -14,6 +14,7 @@ import (
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/exec"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -38,14 +39,6 @@ func (g *grant) id() string { return textField(g.row, "id") }
 func (g *grant) at(name string) value.Value {
 	v, _ := g.row.Get(name)
 	return v
-}
-
-func fieldOf(v value.Value, name string) value.Value {
-	if v.Kind() != value.KindObject {
-		return value.None
-	}
-	x, _ := v.Object().Get(name)
-	return x
 }
 
 func textField(o *value.Object, name string) string {
@@ -187,7 +180,7 @@ func (r *run) signinRefresh(ctx context.Context, c *credentials, d *catalog.Def,
 	if err != nil {
 		return nil, err
 	}
-	id := fieldOf(g.at("subject"), "record")
+	id := inside.Field(g.at("subject"), "record")
 	if id.Kind() != value.KindRecord {
 		return nil, errs.InvalidAuth()
 	}
@@ -224,7 +217,7 @@ func (r *run) signinBearer(ctx context.Context, c *credentials, d *catalog.Def, 
 		return nil, err
 	}
 	subject := g.at("subject")
-	if id := fieldOf(subject, "record"); id.Kind() == value.KindRecord {
+	if id := inside.Field(subject, "record"); id.Kind() == value.KindRecord {
 		return r.recordLogin(ctx, c, d, def, id.Record(), g.id())
 	}
 	name := textField(subject.Object(), "user")

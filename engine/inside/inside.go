@@ -192,7 +192,7 @@ func Whole(v value.Value) (int64, bool) {
 	return 0, false
 }
 
-// Field is a field of an object; NONE where v is none, or has no such field.
+// Field is a field of an object; NONE where v is not one, or has no such field.
 func Field(v value.Value, name string) value.Value {
 	if v.Kind() != value.KindObject {
 		return value.None

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
@@ -213,7 +214,7 @@ func (g *Gate) nearField(v value.Value, name string) (value.Value, error) {
 		}
 		v = g.atHand(key.Record(nil, tb.Scope.NS, tb.Scope.DB, tb.ID, id.Key))
 	}
-	return field(v, name), nil
+	return inside.Field(v, name), nil
 }
 
 // atHand is a record that was read ahead; NONE where it was not, or is damaged: who asks for it hears of that.

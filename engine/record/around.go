@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/value"
@@ -152,7 +153,7 @@ type origin struct {
 func (b *bundle) add(s *Stop) error {
 	at := s.At
 	if at.Kind() == value.KindObject {
-		at = field(at, "id")
+		at = inside.Field(at, "id")
 	}
 	if at.Kind() != value.KindRecord || at.Record().Key.Kind() == value.KindRange {
 		return nil

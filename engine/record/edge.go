@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -23,7 +24,7 @@ func (g *Gate) edgeOf(tb *catalog.Table, id *value.RecordID, doc value.Value) (*
 	if tb.Define.Kind == ast.TableNormal {
 		return nil, nil
 	}
-	in, out := field(doc, "in"), field(doc, "out")
+	in, out := inside.Field(doc, "in"), inside.Field(doc, "out")
 	if in.Kind() != value.KindRecord || out.Kind() != value.KindRecord {
 		return nil, nil
 	}
@@ -73,7 +74,7 @@ func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.Rec
 	if err != nil || doc.IsNone() {
 		return nil, nil, err
 	}
-	i, o := field(doc, "in"), field(doc, "out")
+	i, o := inside.Field(doc, "in"), inside.Field(doc, "out")
 	if i.Kind() != value.KindRecord || o.Kind() != value.KindRecord {
 		return nil, nil, nil
 	}
@@ -89,7 +90,7 @@ func (g *Gate) Ends(ctx context.Context, id *value.RecordID) (in, out *value.Rec
 
 // end is one end of an edge as its record shows it; nil where it does not.
 func end(doc value.Value, name string) *value.RecordID {
-	v := field(doc, name)
+	v := inside.Field(doc, name)
 	if v.Kind() != value.KindRecord {
 		return nil
 	}

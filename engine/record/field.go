@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -85,7 +86,7 @@ func (g *Gate) runAsserts(ctx context.Context, w *Write) error {
 
 // runTopField is runField for a field of the record itself, as most are.
 func (g *Gate) runTopField(ctx context.Context, w *Write, f *catalog.Field) error {
-	old := field(w.After, f.Path[0].Name)
+	old := inside.Field(w.After, f.Path[0].Name)
 	now, err := g.runField(ctx, w, f, f.Path, old)
 	if err == nil && !same(old, now) {
 		w.After = setField(w.After, f.Path[0].Name, now)
@@ -238,7 +239,8 @@ func (g *Gate) DefaultKey(ctx context.Context, tb *catalog.Table, doc value.Valu
 	if f == nil || f.Define.Default == nil || g.Import {
 		return value.None, nil
 	}
-	vars := []Param{{"value", value.None}, {"input", field(doc, "id")}, {"before", value.None}, {"after", value.None}}
+	vars := []Param{{"value", value.None}, {"input", inside.Field(doc, "id")}, {"before", value.None},
+		{"after", value.None}}
 	v, err := g.Eval.EvalIn(ctx, f.Define.Default, doc, vars, AsCaller(f.Def))
 	if err != nil {
 		return value.None, g.veiled(err, "The DEFAULT of field `id` of table `%s` failed", tb.Name)
@@ -263,8 +265,8 @@ func (g *Gate) checkID(ctx context.Context, w *Write, f *catalog.Field) error {
 		return nil
 	}
 	id := value.RecordOf(w.ID)
-	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, []Param{{"value", id}, {"input", field(w.Input, "id")}},
-		AsCaller(f.Def))
+	vars := []Param{{"value", id}, {"input", inside.Field(w.Input, "id")}}
+	ok, err := g.Eval.EvalIn(ctx, f.Define.Assert, w.After, vars, AsCaller(f.Def))
 	if err == nil && !value.Truthy(ok) {
 		return g.assertFailed(ctx, w, f, id, id)
 	}

@@ -254,14 +254,5 @@ func setField(v value.Value, name string, x value.Value) value.Value {
 	return value.ObjectOf(v.Object().With(name, x))
 }
 
-// field is one field of an object; NONE for what is missing.
-func field(v value.Value, name string) value.Value {
-	if v.Kind() != value.KindObject {
-		return value.None
-	}
-	x, _ := v.Object().Get(name)
-	return x
-}
-
 // same reports whether two values are known to be identical without looking deep.
 func same(a, b value.Value) bool { return a == b }

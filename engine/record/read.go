@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/history"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -85,7 +86,7 @@ func (g *Gate) Field(ctx context.Context, id *value.RecordID, name string) (valu
 	if raw != nil {
 		return raw.Field(name)
 	}
-	return field(doc, name), nil
+	return inside.Field(doc, name), nil
 }
 
 // admit makes of a stored image what the caller sees of it; false where the record is hidden.

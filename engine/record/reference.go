@@ -9,6 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/auth"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -96,7 +97,7 @@ func targets(dst []*value.RecordID, v value.Value, path []catalog.Step) []*value
 			}
 			return dst
 		}
-		v = field(v, st.Name)
+		v = inside.Field(v, st.Name)
 	}
 	switch v.Kind() {
 	case value.KindRecord:

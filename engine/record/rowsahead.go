@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nacredb/nacre/engine/ast"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -93,7 +94,7 @@ func meetsRecord(v value.Value, path []ast.Part) bool {
 		}
 		switch p := p.(type) {
 		case *ast.PartField:
-			v = field(v, p.Name)
+			v = inside.Field(v, p.Name)
 		case *ast.PartGraph, *ast.PartRecurse:
 			return true
 		case *ast.PartOptional, *ast.PartFlatten, *ast.PartAll:

@@ -7,6 +7,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/txn"
@@ -46,7 +47,7 @@ func (g *Gate) EachStored(ctx context.Context, tb *catalog.Table, f func(doc val
 
 // edge reports whether the record stored at k is an edge.
 func (g *Gate) edge(tb *catalog.Table, k []byte, doc value.Value) (bool, error) {
-	if tb.Define.Kind == ast.TableNormal || field(doc, "in").Kind() != value.KindRecord {
+	if tb.Define.Kind == ast.TableNormal || inside.Field(doc, "in").Kind() != value.KindRecord {
 		return false, nil
 	}
 	rk, err := key.DecodeRecord(k)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/nacredb/nacre/engine/catalog"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/key"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -56,7 +57,7 @@ func storedEdge(raw []byte) (bool, error) {
 // untie removes the entries without a look whether they are there: no other table has or gets the id of this one, which
 // is in their keys.
 func (g *Gate) untie(of catalog.Scope, ties catalog.Ties, id, doc value.Value) error {
-	if in, out := field(doc, "in"), field(doc, "out"); ties.Edges && in.Kind() == value.KindRecord &&
+	if in, out := inside.Field(doc, "in"), inside.Field(doc, "out"); ties.Edges && in.Kind() == value.KindRecord &&
 		out.Kind() == value.KindRecord {
 		if err := g.unlinkEnds(of, id, &ends{in: in.Record(), out: out.Record()}); err != nil {
 			return err

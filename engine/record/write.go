@@ -8,6 +8,7 @@ import (
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/catalog"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/inside"
 	"github.com/nacredb/nacre/engine/value"
 )
 
@@ -196,7 +197,7 @@ func (g *Gate) fixEnds(ctx context.Context, w *Write) error {
 				return err
 			}
 		}
-		if got := field(w.After, end.name); !got.IsNone() && !value.Equal(got, v) {
+		if got := inside.Field(w.After, end.name); !got.IsNone() && !value.Equal(got, v) {
 			return specified(got)
 		}
 		w.After = setField(w.After, end.name, v)
@@ -227,7 +228,7 @@ func (g *Gate) seenEnd(ctx context.Context, w *Write, name string) (value.Value,
 			return value.None, err
 		}
 	}
-	return field(w.Before, name), nil
+	return inside.Field(w.Before, name), nil
 }
 
 // mayWrite asks the permissions that look at the record as it was.

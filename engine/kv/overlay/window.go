@@ -74,8 +74,8 @@ func (w *Window) Add(f Footprint, oldest kv.Version) {
 }
 
 // Check looks for a commit after since that changed something in reads, and gives the version
-// up to which it has looked. ok is false when there is one, or when there may be one and the window does not
-// reach back to since.
+// up to which it has looked. ok is false when there is one, or when there may be one and the window
+// does not reach back to since.
 func (w *Window) Check(reads *kv.ReadSet, since kv.Version) (upTo kv.Version, ok bool) {
 	w.mu.Lock()
 	recent, floor, newest := w.recent, w.floor, w.newest
