@@ -25,52 +25,61 @@ type row struct {
 	name string
 	most int // clients, 0: as many as there are
 	per  int // what is counted of one turn of do: statements, or rows
+	kind kind
 	do   func(ctx context.Context, c *pgx.Conn, i int64) error
 }
+
+// kind is what a row does to the tables.
+type kind int
+
+const (
+	reads kind = iota
+	writes
+)
 
 func (o *options) rowList() []row {
 	id := func() string { return "item:" + strconv.Itoa(rand.IntN(o.rows)) }
 	return []row{
-		{"read", 0, 1, func(ctx context.Context, c *pgx.Conn, _ int64) error {
+		{"read", 0, 1, reads, func(ctx context.Context, c *pgx.Conn, _ int64) error {
 			var name string
 			var n int64
 			return c.QueryRow(ctx, "SELECT name, n FROM item WHERE id = $1", id()).Scan(&name, &n)
 		}},
-		{"insert", 0, 1, func(ctx context.Context, c *pgx.Conn, i int64) error {
+		{"insert", 0, 1, writes, func(ctx context.Context, c *pgx.Conn, i int64) error {
 			_, err := c.Exec(ctx, "INSERT INTO made (id, n, name, score) VALUES ($1, $2, $3, $4)", "made:"+
 				strconv.FormatInt(i, 10), i, "a name of some length", 0.5)
 			return err
 		}},
-		{"update", 0, 1, func(ctx context.Context, c *pgx.Conn, i int64) error {
+		{"update", 0, 1, writes, func(ctx context.Context, c *pgx.Conn, i int64) error {
 			_, err := c.Exec(ctx, "UPDATE item SET score = $1 WHERE id = $2", float64(i), id())
 			return err
 		}},
-		{"range", 0, 1, func(ctx context.Context, c *pgx.Conn, _ int64) error {
+		{"range", 0, 1, reads, func(ctx context.Context, c *pgx.Conn, _ int64) error {
 			from := rand.Int64N(int64(o.rows))
 			return drain(c.Query(ctx, "SELECT id, name FROM item WHERE n >= $1 AND n < $2", from, from+10))
 		}},
-		{"top", 1, 1, func(ctx context.Context, c *pgx.Conn, _ int64) error {
+		{"top", 1, 1, reads, func(ctx context.Context, c *pgx.Conn, _ int64) error {
 			return drain(c.Query(ctx, "SELECT id, n FROM item ORDER BY n DESC LIMIT 10"))
 		}},
-		{"count", 1, 1, func(ctx context.Context, c *pgx.Conn, _ int64) error {
+		{"count", 1, 1, reads, func(ctx context.Context, c *pgx.Conn, _ int64) error {
 			return drain(c.Query(ctx, "SELECT count(*) FROM item"))
 		}},
-		{"sum", 1, o.rows, func(ctx context.Context, c *pgx.Conn, _ int64) error {
+		{"sum", 1, o.rows, reads, func(ctx context.Context, c *pgx.Conn, _ int64) error {
 			return drain(c.Query(ctx, "SELECT n % 10, count(*), sum(n), max(name) FROM item GROUP BY 1"))
 		}},
-		{"scan", 1, o.rows, func(ctx context.Context, c *pgx.Conn, _ int64) error {
+		{"scan", 1, o.rows, reads, func(ctx context.Context, c *pgx.Conn, _ int64) error {
 			return drain(c.Query(ctx, "SELECT id, n, name, score FROM item"))
 		}},
-		{"copyin", 1, o.rows, func(ctx context.Context, c *pgx.Conn, i int64) error {
+		{"copyin", 1, o.rows, writes, func(ctx context.Context, c *pgx.Conn, i int64) error {
 			return load(ctx, c, "loaded", o.rows, "load"+strconv.FormatInt(i, 10)+"_")
 		}},
-		{"copytext", 1, o.rows, func(ctx context.Context, c *pgx.Conn, i int64) error {
+		{"copytext", 1, o.rows, writes, func(ctx context.Context, c *pgx.Conn, i int64) error {
 			return loadText(ctx, c, "COPY loaded FROM STDIN", "\t", o.rows, i)
 		}},
-		{"copycsv", 1, o.rows, func(ctx context.Context, c *pgx.Conn, i int64) error {
+		{"copycsv", 1, o.rows, writes, func(ctx context.Context, c *pgx.Conn, i int64) error {
 			return loadText(ctx, c, "COPY loaded FROM STDIN (FORMAT csv)", ",", o.rows, i)
 		}},
-		{"copyout", 1, o.rows, func(ctx context.Context, c *pgx.Conn, _ int64) error {
+		{"copyout", 1, o.rows, reads, func(ctx context.Context, c *pgx.Conn, _ int64) error {
 			_, err := c.PgConn().CopyTo(ctx, io.Discard, "COPY item TO STDOUT")
 			return err
 		}},
@@ -191,10 +200,17 @@ type turn struct {
 
 func (o *options) measure(ctx context.Context, out io.Writer, sides []*side, r row, clients int) error {
 	sums := make([]turn, len(sides))
-	for range o.rounds {
+	for round := range o.rounds {
 		for i, s := range sides {
 			if err := s.exec(ctx, s.empty); err != nil {
 				return err
+			}
+			if r.kind == writes || round+i == 0 {
+				select {
+				case <-time.After(o.rest):
+				case <-ctx.Done():
+					return ctx.Err()
+				}
 			}
 			t, err := o.turn(ctx, s, r, clients)
 			if err != nil {

@@ -28,6 +28,7 @@ type options struct {
 	rows    int
 	length  time.Duration
 	rounds  int
+	rest    time.Duration
 }
 
 func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
@@ -40,6 +41,8 @@ func flags(fs *flag.FlagSet) func(context.Context, io.Writer) error {
 	fs.IntVar(&o.rows, "rows", 100_000, "records in the table that is read")
 	fs.DurationVar(&o.length, "for", 3*time.Second, "how long each turn of a row lasts")
 	fs.IntVar(&o.rounds, "rounds", 3, "how many turns each side has")
+	fs.DurationVar(&o.rest, "rest", 3*time.Second, "pause before turns that write: nothing that\n"+
+		"a side still has to do is done in the turn of another")
 	return func(ctx context.Context, out io.Writer) error {
 		var err error
 		if o.clients, err = harness.Clients(o.list); err != nil {

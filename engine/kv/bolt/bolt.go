@@ -11,7 +11,7 @@
 //	checkpoint  → at CheckpointKeys or CheckpointBytes the active overlay is frozen and a new one
 //	              begun; the frozen one goes to data.db in key order, in parts, and after each part a state is
 //	              published that reads it from there; then one without the frozen overlay, whose log
-//	              segments are used again
+//	              segments are used again. In quiet times it comes earlier (see quiet)
 //
 // There is no timer in a commit, and no goroutine beside those of callers: one that finds nothing being synced syncs
 // its group. Meanwhile the next group is validated and applied; one of its callers is made to sync it before the
@@ -33,7 +33,7 @@
 //
 // At most one checkpoint (Close waits for it), one that reads the keys of a large data.db into a filter (see absence),
 // one that looks how much of it is resident, with syncs at an interval one that does them (stopped and awaited by
-// Close), and the log's own preparer.
+// Close), the log's own preparer, and a timer while there is something to write in a quiet time.
 //
 // # Layout
 //
@@ -74,7 +74,8 @@ type Options struct {
 	MapSize         int     // greatest size of data.db; 0 = 1 TiB (1 GiB on Windows, where it is reserved)
 	FS              wal.FS  // of the log; nil = the machine's
 
-	absenceFrom int64 // bytes of data.db; 0 = 32 MiB
+	absenceFrom int64         // bytes of data.db; 0 = 32 MiB
+	quietAfter  time.Duration // 0 = 2 s; see quiet
 
 	// Log gets what an operator should know: a replay, a disk that is full or fails. nil: no log.
 	Log *slog.Logger
@@ -124,6 +125,9 @@ func Open(opt Options) (*Store, error) {
 	if opt.absenceFrom == 0 {
 		opt.absenceFrom = failpoint.Limit("absence-from", absenceFrom)
 	}
+	if opt.quietAfter == 0 {
+		opt.quietAfter = quietAfter
+	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
@@ -172,6 +176,7 @@ func (s *Store) open() error {
 	c.visible = c.mark()
 	c.publish()
 	s.commits = c
+	c.watch()
 	if s.opt.Sync > 0 {
 		s.background.Go(s.syncLoop)
 	}

@@ -70,7 +70,7 @@ func (c *committer) mayCheckpoint() bool {
 
 // mustFreeze reports whether the overlay is to be frozen as soon as nothing is under way.
 func (c *committer) mustFreeze() bool {
-	return c.over(c.due()) && c.frozen.Len() == 0 && c.mayCheckpoint()
+	return (c.over(c.due()) || c.quiet.now && c.worthWriting()) && c.frozen.Len() == 0 && c.mayCheckpoint()
 }
 
 // checkpointIfDue starts a checkpoint when the overlay is large enough and none runs. One that
@@ -96,6 +96,7 @@ func (c *committer) checkpointIfDue() {
 		c.mu.Lock()
 		defer c.unlock()
 		c.finishCheckpoint(res)
+		c.watch()
 		if !c.busy() {
 			c.rest()
 		}
@@ -106,7 +107,7 @@ func (c *committer) checkpointIfDue() {
 // freeze begins a new active overlay; there must be no frozen one, and nothing under way.
 func (c *committer) freeze() {
 	c.frozen, c.frozenAt, c.frozenBytes = c.active.Snapshot(), c.version, c.bytes
-	c.active, c.bytes = overlay.Layer{}, 0
+	c.active, c.bytes, c.quiet.now = overlay.Layer{}, 0, false
 	c.visible = c.mark()
 	c.publish()
 }

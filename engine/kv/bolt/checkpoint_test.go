@@ -29,7 +29,9 @@ func checkpoints(t *testing.T, st *Store, n uint64) {
 func TestLargeFilesAreRewrittenLessOften(t *testing.T) {
 	const limit = 40
 	path := filepath.Join(t.TempDir(), "x.db")
-	st, err := Open(Options{Path: path, CheckpointKeys: limit, CheckpointBytes: 1 << 20, Sync: kv.SyncNever})
+	opt := Options{Path: path, CheckpointKeys: limit, CheckpointBytes: 1 << 20, Sync: kv.SyncNever,
+		quietAfter: time.Hour}
+	st, err := Open(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +61,7 @@ func TestLargeFilesAreRewrittenLessOften(t *testing.T) {
 	if got := st.Stats().Checkpoint; got != 3 {
 		t.Errorf("got %d checkpoints, want one only after twice %d keys", got, limit)
 	}
-	if st, err = Open(Options{Path: path, CheckpointKeys: limit, CheckpointBytes: 1 << 20,
-		Sync: kv.SyncNever}); err != nil {
+	if st, err = Open(opt); err != nil {
 		t.Fatal(err)
 	}
 	add(2 * limit)

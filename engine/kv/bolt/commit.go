@@ -84,7 +84,8 @@ type committer struct {
 	frozen      overlay.Layer // to be checkpointed; empty = none
 	frozenAt    kv.Version
 	frozenBytes int64
-	running     bool       // a checkpoint of frozen is
+	running     bool // a checkpoint of frozen is
+	quiet       quiet
 	ckptErr     error      // the last one failed for want of space
 	noRoom      bool       // writes are refused for want of space; see noteRoom
 	taken       int        // groups since the last one that was refused

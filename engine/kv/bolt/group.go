@@ -155,6 +155,7 @@ func (c *committer) tell(g *group) {
 	c.publish()
 	failpoint.Hit(failpoint.Acknowledge)
 	acknowledge(g.requests)
+	c.watch()
 }
 
 // publish makes the visible state the one that snapshots see.
