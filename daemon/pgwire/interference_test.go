@@ -251,6 +251,20 @@ INSERT INTO y (id, n) VALUES ('y:1', 7) ON CONFLICT (id) DO UPDATE SET s = y.s, 
 INSERT INTO y (id, n) VALUES ('y:1', 7) ON CONFLICT (id) DO UPDATE SET k = y.n + excluded.n RETURNING k
 INSERT INTO y (id, n) VALUES ('y:1', 7) ON CONFLICT DO NOTHING RETURNING *
 INSERT INTO y (id, n) VALUES ('y:1', 7)
+INSERT INTO y (id, n) VALUES ('y:1', 7) ON CONFLICT (id) DO UPDATE SET k = 5 WHERE y.n = 2 RETURNING k
+INSERT INTO y (id, n) VALUES ('y:1', 7) ON CONFLICT (id) DO UPDATE SET id = excluded.id, k = 5 WHERE y.s IS NULL RETURNING *
+INSERT INTO y (id, n) VALUES ('y:1', 7) ON CONFLICT ON CONSTRAINT y_pkey DO UPDATE SET id = y.s
+INSERT INTO x (n, k) SELECT a, b FROM z, unnest(ARRAY[z.n], ARRAY[1]) AS e(a, b) RETURNING n
+WITH q AS (SELECT n FROM z) INSERT INTO x (n, k) SELECT n, 1 FROM q RETURNING n
+UPDATE x SET id = 'x:2', s = 'q' WHERE id = 'x:2' RETURNING *
+UPDATE x SET id = s WHERE id = 'x:1'
+TRUNCATE x
+TRUNCATE y
+TRUNCATE z, w
+SELECT jsonb_agg(q), jsonb_build_array(x) FROM x, (SELECT s FROM y) q GROUP BY x ORDER BY 1
+SELECT id, rank() OVER q, count(*) OVER (q ORDER BY k) FROM x WINDOW q AS (PARTITION BY n) ORDER BY id, 2
+SELECT nothing.n FROM x
+SELECT x.nothing FROM x
 SELECT relname, relpages, reltuples, relallvisible FROM pg_class WHERE relnamespace = 2200 ORDER BY 1
 SELECT * FROM pg_stat_user_tables ORDER BY relname
 SELECT * FROM pg_statio_user_tables
@@ -297,7 +311,8 @@ func findings(t *testing.T, seed, queryCount int, shapes []string, change func(s
 	still := open(false)
 	for _, text := range shapes {
 		all := still
-		if word, _, _ := strings.Cut(text, " "); word != "SELECT" && word != "VALUES" && word != "WITH" {
+		word, _, _ := strings.Cut(text, " ")
+		if word != "SELECT" && word != "VALUES" && word != "WITH" || strings.Contains(text, "INSERT") {
 			all = open(true)
 		}
 		tell(text, ask(all, text))

@@ -23,7 +23,7 @@ func (c *conn) sqlStatement(text string, pos int, word string) (*statement, int,
 	if !plain && !queryWords[word] {
 		return nil, 0, nil
 	}
-	if plain && !queryWords[word] && word != "insert" && word != "update" && word != "delete" && word != "explain" {
+	if plain && !queryWords[word] && !otherWords[word] {
 		return nil, 0, nil
 	}
 	parsed, end, err := sql.Parse(text, pos)
@@ -61,6 +61,9 @@ func (c *conn) sqlStatement(text string, pos int, word string) (*statement, int,
 	}
 	return st, end, nil
 }
+
+// otherWords begin what may be another statement of SQL.
+var otherWords = map[string]bool{"insert": true, "update": true, "delete": true, "truncate": true, "explain": true}
 
 // ofCatalogs reports whether a query reads nothing but catalogs.
 func ofCatalogs(s *sql.Select) bool {
@@ -285,7 +288,10 @@ func (q *sqlQuery) perform(ctx context.Context, c *conn, k *call) (string, error
 	if err != nil {
 		return "", err
 	}
-	return tag + itoa(n), nil
+	if strings.HasSuffix(tag, " ") {
+		tag += itoa(n)
+	}
+	return tag, nil
 }
 
 // run runs the statement. It gives its tag but for n, which is how many rows it answered or changed.

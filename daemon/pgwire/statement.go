@@ -1,6 +1,7 @@
 package pgwire
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -127,7 +128,11 @@ func (c *conn) next(text string, pos int) (s *statement, next int, err error) {
 			return s, end, err
 		}
 	}
-	return c.product(text, pos)
+	s, next, err = c.product(text, pos)
+	if err != nil && c.settings.dialect == plainSQL {
+		err = cmp.Or(refused(text, pos, word), err)
+	}
+	return s, next, err
 }
 
 // holdsOther begin statements in which there may be one of the language, which the lexer of SQL cannot read.
@@ -135,6 +140,38 @@ var holdsOther = map[string]bool{"declare": true, "prepare": true, "copy": true}
 
 // queryWords begin what may be a query of SQL.
 var queryWords = map[string]bool{"select": true, "with": true, "values": true, "table": true, "(": true}
+
+// definitions begin statements of SQL that are refused, with what follows where the language has the word, too.
+var definitions = map[string]map[string]bool{
+	"create": kinds, "drop": kinds, "alter": kinds, "comment": nil, "grant": nil, "revoke": nil, "merge": nil,
+	"call": nil, "do": nil, "refresh": nil, "reindex": nil, "cluster": nil,
+}
+
+// kinds are what SQL defines.
+var kinds = map[string]bool{"table": true, "index": true, "unique": true, "view": true, "schema": true, "type": true,
+	"sequence": true, "extension": true, "function": true, "procedure": true, "temp": true, "temporary": true,
+	"unlogged": true, "or": true, "materialized": true, "database": true, "role": true, "user": true, "trigger": true,
+	"domain": true, "policy": true, "publication": true, "foreign": true}
+
+// refused is the error of a statement that defines something in the way of SQL, which the language cannot read either;
+// nil where it is none.
+func refused(text string, pos int, word string) error {
+	after, ok := definitions[word]
+	tokens, _, err := sql.Tokens(text, pos)
+	if !ok || err != nil || len(tokens) < 2 {
+		return nil
+	}
+	name := strings.ToUpper(word)
+	if after != nil {
+		if tokens[1].Kind != sql.Ident || !after[tokens[1].Text] {
+			return nil
+		}
+		name += " " + strings.ToUpper(tokens[1].Text)
+	}
+	return sqlstate.New(sqlstate.FeatureNotSupported, "%s is not supported", name).
+		Hinted("ServiceQL has DEFINE TABLE, DEFINE FIELD, DEFINE INDEX, DEFINE USER and REMOVE.").
+		At(1 + characters(text, pos))
+}
 
 // skipBlanks passes blanks, comments of either language and semicolons.
 func skipBlanks(text string, pos int) int {

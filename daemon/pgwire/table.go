@@ -616,7 +616,7 @@ func (r *tableRelation) recordOf(id value.Value) (value.Value, error) {
 }
 
 // Insert implements sql.Writer.
-func (w *tableWriter) Insert(table string, cols []string, row []value.Value, quiet bool) ([]value.Value, bool, error) {
+func (w *tableWriter) Insert(table string, cols []string, row []value.Value, key string) ([]value.Value, bool, error) {
 	r, err := w.table(table)
 	if err != nil {
 		return nil, false, err
@@ -641,11 +641,41 @@ func (w *tableWriter) Insert(table string, cols []string, row []value.Value, qui
 	}
 	vars := value.CopyObject(value.Field{Name: "_id", Value: target}, value.Field{Name: "_row", Value: content})
 	made, err := w.write(r, text, vars)
-	if e := w.c.translateQuietly(err); quiet && e != nil && e.Code == sqlstate.UniqueViolation &&
-		strings.HasSuffix(e.Constraint, "_pkey") {
-		return nil, true, nil
+	if err == nil || key == "" {
+		return made, false, err
 	}
-	return made, false, err
+	e := w.c.translateQuietly(err)
+	if e.Code != sqlstate.UniqueViolation {
+		return nil, false, err
+	}
+	if key == sql.AnyKey || key == e.Constraint {
+		err = nil
+	}
+	return nil, true, err
+}
+
+// UniqueKeys implements sql.Unique.
+func (r *tableRelation) UniqueKeys() (keys []sql.UniqueKey) {
+	for _, ix := range r.t.Indexes {
+		if !ix.Unique || slices.Contains(ix.Columns, 0) {
+			continue
+		}
+		k := sql.UniqueKey{Name: ix.Name}
+		for _, n := range ix.Columns {
+			k.Columns = append(k.Columns, r.t.Columns[n-1].Name)
+		}
+		keys = append(keys, k)
+	}
+	return keys
+}
+
+// Named implements sql.Unique.
+func (r *tableRelation) Named(id value.Value) (value.Value, error) {
+	rec, err := r.recordOf(id)
+	if err != nil {
+		return value.None, err
+	}
+	return value.Str(rec.Text()), nil
 }
 
 // relation reports whether the table has the ends of a relation.
@@ -678,19 +708,21 @@ func (w *tableWriter) Update(table string, id value.Value, cols []string, row []
 	if err != nil {
 		return nil, err
 	}
-	text := append(make([]byte, 0, 128), "UPDATE $_id SET "...)
+	text, sep := append(make([]byte, 0, 128), "UPDATE $_id"...), " SET "
 	vars := append(make([]value.Field, 0, 1+len(cols)), value.Field{Name: "_id", Value: target})
 	for i, name := range cols {
 		if name == "id" {
-			return nil, sqlstate.New(sqlstate.FeatureNotSupported, "the id of a record cannot be changed")
+			if to, err := r.recordOf(row[i]); err != nil || !value.Equal(to, target) {
+				return nil, sqlstate.New(sqlstate.FeatureNotSupported, "the id of a record cannot be changed")
+			}
+			continue
 		}
 		v, err := r.stored(name, row[i])
 		if err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			text = append(text, ", "...)
-		}
+		text = append(text, sep...)
+		sep = ", "
 		text = append(append(text, value.QuoteIdent(name)...), " = $_v"...)
 		text = strconv.AppendInt(text, int64(i), 10)
 		vars = append(vars, value.Field{Name: "_v" + itoa(i), Value: v})
@@ -711,6 +743,12 @@ func (w *tableWriter) Delete(table string, id value.Value) (bool, error) {
 	}
 	v, err := w.execute("DELETE $_id"+seen+blindly, value.CopyObject(value.Field{Name: "_id", Value: target}))
 	return v.Kind() != value.KindArray || v.Len() > 0, err
+}
+
+// Empty implements sql.Writer.
+func (w *tableWriter) Empty(table string) error {
+	_, err := w.execute("DELETE "+value.QuoteIdent(table)+" WHERE id != NONE RETURN NONE", value.NewObject())
+	return err
 }
 
 // translateQuietly is translate for an error that may turn out to be none.

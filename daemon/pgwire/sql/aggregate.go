@@ -227,6 +227,9 @@ func (b *binder) aggCall(c *call, ns *names) (*aggCall, error) {
 				return nil, err
 			}
 		}
+		if e.fields != nil && makesJSON(c.name) {
+			e = rowObject(e)
+		}
 		a.args = append(a.args, e)
 	}
 	if len(a.args) > 0 {
@@ -318,6 +321,9 @@ func (b *binder) windowCall(c *call, ns *names) (*bound, error) {
 			return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", c.name).At(c.pos)
 		}
 		oid = typ(arg)
+	}
+	if w := c.over; w.name != "" { // it stands outside of the query that has WINDOW
+		return nil, sqlstate.New(sqlstate.UndefinedObject, "window %q does not exist", w.name).At(w.at)
 	}
 	for _, x := range c.over.partition {
 		e, err := b.expr(x, &inner)

@@ -5,7 +5,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Statement is a statement of SQL: *Select, *Insert, *Update, *Delete or *Explain.
+// Statement is a statement of SQL: *Select, *Insert, *Update, *Delete, *Truncate or *Explain.
 type Statement interface{}
 
 // Expr is an expression.
@@ -53,6 +53,8 @@ type (
 	window struct {
 		partition []Expr
 		order     []orderKey
+		name      string // of one of WINDOW that it stands for; "": none
+		at        int    // place of the name
 	}
 	isTest struct {
 		x    Expr
@@ -182,9 +184,10 @@ type Insert struct {
 }
 
 type conflict struct {
-	cols  []string
-	set   []assign // none: DO NOTHING
-	where Expr
+	cols       []string // of a unique key; nil: see constraint
+	constraint string   // its name; "": any
+	set        []assign // none: DO NOTHING
+	where      Expr
 }
 
 type assign struct {
@@ -199,6 +202,9 @@ type Update struct {
 	Where     Expr
 	Returning []item
 }
+
+// Truncate is TRUNCATE.
+type Truncate struct{ Tables []*tableRef }
 
 // Delete is DELETE FROM one table.
 type Delete struct {

@@ -90,7 +90,7 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 			Hinted("No function matches the given name and argument types. You might need to add explicit type casts.")
 	}
 	for i, a := range args {
-		if a.fields != nil && strings.Contains(c.name, "to_json") {
+		if a.fields != nil && makesJSON(c.name) {
 			args[i] = rowObject(a)
 		}
 	}
@@ -99,6 +99,7 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 		out.key = keyed(out.key, a.key, ",")
 	}
 	out.uses(args...)
+	out.varies = out.varies || fn.Varies
 	eval := func(s *scope) (value.Value, error) {
 		vs, err := evalAll(args, s)
 		if err != nil {
@@ -131,6 +132,11 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 	}
 	out.key = "set " + itoa(i)
 	return out, nil
+}
+
+// makesJSON reports whether a function makes JSON of its arguments.
+func makesJSON(name string) bool {
+	return strings.Contains(name, "to_json") || strings.HasPrefix(name, "json")
 }
 
 // rowObject is a row as an object of JSON.

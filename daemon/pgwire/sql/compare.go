@@ -119,7 +119,7 @@ var flipped = map[string]string{"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": 
 
 // comparisonWith is a comparison of the column first, which was not converted, with something of the same type.
 func comparisonWith(op string, first, l, r *bound) *comparisonOf {
-	if _, is := first.isColumn(); !is || flipped[op] == "" || len(r.cols) != 0 || l.key != first.key {
+	if _, is := first.isColumn(); !is || flipped[op] == "" || len(r.cols) != 0 || r.varies || l.key != first.key {
 		return nil
 	}
 	for c := range l.cols {

@@ -10,7 +10,11 @@ func (p *parser) insert(with []cte) *Insert {
 		in.Columns = p.names()
 	}
 	switch {
-	case p.eat("default", "values"):
+	case p.at("default", "values"):
+		if with != nil {
+			p.unsupported("WITH in front of DEFAULT VALUES")
+		}
+		p.want("default", "values")
 	default:
 		in.Source = p.query()
 		in.Source.with = append(with, in.Source.with...)
@@ -20,8 +24,11 @@ func (p *parser) insert(with []cte) *Insert {
 		switch {
 		case p.at("("):
 			in.Conflict.cols = p.names()
-		case p.at("on"):
-			p.unsupported("ON CONFLICT ON CONSTRAINT")
+		case p.eat("on", "constraint"):
+			in.Conflict.constraint = p.label()
+		}
+		if p.at("where") {
+			p.unsupported("ON CONFLICT with the condition of an index")
 		}
 		p.want("do")
 		if !p.eat("nothing") {
@@ -84,6 +91,27 @@ func (p *parser) updateAlias() (string, bool) {
 		return p.take().Text, true
 	}
 	return "", false
+}
+
+func (p *parser) truncate() *Truncate {
+	p.want("truncate")
+	p.eat("table")
+	t := &Truncate{}
+	for {
+		p.eat("only")
+		t.Tables = append(t.Tables, p.tableName())
+		p.eat("*")
+		if !p.eat(",") {
+			break
+		}
+	}
+	if !p.eat("restart", "identity") {
+		p.eat("continue", "identity")
+	}
+	if !p.eat("restrict") && p.at("cascade") {
+		p.unsupported("TRUNCATE … CASCADE")
+	}
+	return t
 }
 
 func (p *parser) delete() *Delete {

@@ -87,6 +87,7 @@ type Function struct {
 	Fields []Column
 	Set    bool
 	As     string // the name of its column in FROM; "": that of the function
+	Varies bool   // each call may give another value
 }
 
 // Call is one call of a function.

@@ -44,7 +44,7 @@ func (p *parser) explain() *Explain {
 		e.Analyze = p.eat("analyze")
 		p.eat("verbose")
 	}
-	if p.at("explain") {
+	if p.at("explain") || p.at("truncate") {
 		p.unexpected()
 	}
 	e.Stmt = p.statement()

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -246,7 +247,63 @@ func pushed(scan *Scan, s *source, at *scope, conds []*bound) (*Scan, error) {
 	return scan, nil
 }
 
+// unnest binds unnest of several arrays: a column for each, as many rows as the longest has elements.
+func (b *binder) unnest(f *funcRef, ns *names) (*source, error) {
+	alias := cmp.Or(f.alias, f.fn.name)
+	var cols []Column
+	var calls []func(*scope) (value.Value, error)
+	lateral := false
+	for i := range f.fn.args {
+		one := *f.fn
+		one.args = f.fn.args[i : i+1]
+		x, err := b.expr(&one, &names{cols: ns.cols, outer: ns.outer, sets: &[]*setCall{}, where: "FROM"})
+		if err != nil {
+			return nil, err
+		}
+		lateral = lateral || len(x.cols) > 0
+		cols, calls = append(cols, Column{Name: f.fn.name, OID: x.oid}), append(calls, x.setArgs)
+	}
+	if f.ordinality {
+		cols = append(cols, Column{Name: "ordinality", OID: pgtype.Int8})
+	}
+	s := b.leaf(ns, alias, renamed(cols, f.cols), nil)
+	s.lateral, s.title = lateral, "Function Scan on "+alias
+	s.leaf = func(rt *runtime, at *scope, _ []*bound, yield func(*scope) error) error {
+		lists, rows := make([][]value.Value, len(calls)), 0
+		for i, call := range calls {
+			v, err := call(at)
+			if err != nil {
+				return err
+			}
+			lists[i] = elems(v)
+			rows = max(rows, len(lists[i]))
+		}
+		for n := range rows {
+			if err := rt.poll(); err != nil {
+				return err
+			}
+			row := make([]value.Value, s.n)
+			for i, list := range lists {
+				if n < len(list) {
+					row[i] = list[n]
+				}
+			}
+			if f.ordinality {
+				row[len(lists)] = value.Int(int64(n + 1))
+			}
+			if err := yield(at.with(s.at, row)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return s, nil
+}
+
 func (b *binder) tableFunc(f *funcRef, ns *names) (*source, error) {
+	if f.fn.name == "unnest" && len(f.fn.args) > 1 {
+		return b.unnest(f, ns)
+	}
 	x, err := b.expr(f.fn, &names{cols: ns.cols, outer: ns.outer, sets: &[]*setCall{}, where: "FROM"})
 	if err != nil {
 		return nil, err
@@ -274,6 +331,7 @@ func (b *binder) tableFunc(f *funcRef, ns *names) (*source, error) {
 	cols = renamed(cols, f.cols)
 	// The arguments of a function may be columns of what stands before it.
 	s := b.leaf(ns, alias, cols, nil)
+	ns.cols[s.at].alone = !rows
 	s.lateral, s.title = len(x.cols) > 0, "Function Scan on "+alias
 	set := fn != nil && fn.Set
 	call := x.setArgs

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -49,6 +50,11 @@ func (b *binder) colRef(x *colRef, ns *names) (*bound, error) {
 	}
 	name := strings.Join(x.parts, ".")
 	if len(x.parts) > 1 {
+		for at := ns; at != nil; at = at.outer {
+			if slices.ContainsFunc(at.cols, func(c colBind) bool { return c.table == x.parts[len(x.parts)-2] }) {
+				return nil, sqlstate.New(sqlstate.UndefinedColumn, "column %s does not exist", name).At(x.pos)
+			}
+		}
 		return nil, sqlstate.New(sqlstate.UndefinedTable,
 			"missing FROM-clause entry for table %q, or it has no column %q",
 			x.parts[len(x.parts)-2], x.parts[len(x.parts)-1]).At(x.pos)
@@ -96,8 +102,10 @@ func (b *binder) lookup(x *colRef, ns *names) (*bound, error) {
 	if at == nil {
 		return nil, nil
 	}
-	if len(at) == 1 { // of a function: its value
-		return column(at[0], &ns.cols[at[0]]), nil
+	if len(at) == 1 && ns.cols[at[0]].alone {
+		e := column(at[0], &ns.cols[at[0]])
+		e.name = name
+		return e, nil
 	}
 	e.eval = func(s *scope) (value.Value, error) {
 		row := make([]value.Value, len(at))

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"math"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -73,6 +74,12 @@ func numberFunctions() map[string]*Function {
 			}
 			return value.Float(math.Sqrt(c.Args[0].AsFloat())), nil
 		}, pgtype.Float8),
+		"random": {Type: always2(pgtype.Float8), Varies: true, Eval: func(*Call) (value.Value, error) {
+			return value.Float(rand.Float64()), nil
+		}},
+		"gen_random_uuid": {Type: always2(pgtype.UUID), Varies: true, Eval: func(*Call) (value.Value, error) {
+			return value.UUIDOf(value.UUIDv4()), nil
+		}},
 		"exp": float(math.Exp), "ln": float(math.Log), "log": float(math.Log10), "sin": float(math.Sin),
 		"cos": float(math.Cos), "tan": float(math.Tan),
 		"power": Returns(pgtype.Float8, 2, 2, func(c *Call) (value.Value, error) {

@@ -93,6 +93,9 @@ func (p *parser) fromPrimary() fromItem {
 	t := p.tableName()
 	p.eat("*")
 	t.alias, t.cols = p.alias()
+	if p.at("tablesample") {
+		p.unsupported("TABLESAMPLE")
+	}
 	return t
 }
 
@@ -146,7 +149,7 @@ func (p *parser) alias() (alias string, cols []string) {
 	switch t := p.peek(); {
 	case p.eat("as"):
 		alias = p.label()
-	case t.Kind == Quoted, t.Kind == Ident && !reserved()[t.Text]:
+	case t.Kind == Quoted, t.Kind == Ident && !reserved()[t.Text] && t.Text != "tablesample":
 		alias = p.take().Text
 	default:
 		return "", nil

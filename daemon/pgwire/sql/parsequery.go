@@ -8,28 +8,54 @@ import (
 // query reads a query with its WITH, ORDER BY and LIMIT.
 func (p *parser) query() *Select {
 	defer p.down()()
-	var with []cte
-	recursive := false
-	if p.eat("with") {
-		recursive = p.eat("recursive")
-		for {
-			c := cte{name: p.name()}
-			if p.at("(") {
-				c.cols = p.names()
-			}
-			p.want("as")
-			if !p.eat("materialized") {
-				p.eat("not", "materialized")
-			}
-			p.want("(")
-			c.sub = p.query()
-			p.want(")")
-			with = append(with, c)
-			if !p.eat(",") {
-				break
-			}
+	with, recursive := p.with()
+	return p.queryWith(with, recursive)
+}
+
+// with reads WITH, where it is there.
+func (p *parser) with() (list []cte, recursive bool) {
+	if !p.eat("with") {
+		return nil, false
+	}
+	recursive = p.eat("recursive")
+	for {
+		c := cte{name: p.name()}
+		if p.at("(") {
+			c.cols = p.names()
+		}
+		p.want("as")
+		if !p.eat("materialized") {
+			p.eat("not", "materialized")
+		}
+		p.want("(")
+		if p.at("insert") || p.at("update") || p.at("delete") {
+			p.unsupported("a statement that writes in WITH")
+		}
+		c.sub = p.query()
+		p.want(")")
+		list = append(list, c)
+		if !p.eat(",") {
+			return list, recursive
 		}
 	}
+}
+
+// withStatement reads a statement that begins with WITH.
+func (p *parser) withStatement() Statement {
+	with, recursive := p.with()
+	switch {
+	case p.at("insert"):
+		in := p.insert(with)
+		in.Source.recursive = in.Source.recursive || recursive
+		return in
+	case p.at("update"), p.at("delete"):
+		p.unsupported("WITH in front of UPDATE and DELETE")
+	}
+	return p.queryWith(with, recursive)
+}
+
+// queryWith reads a query behind its WITH.
+func (p *parser) queryWith(with []cte, recursive bool) *Select {
 	s := p.setExpr(0)
 	if len(with) > 0 || len(s.with) > 0 && len(s.order) > 0 {
 		s = wrapped(s)
@@ -187,6 +213,9 @@ func (p *parser) exprOrDefault() Expr {
 }
 
 func (p *parser) core() *core {
+	around := p.over
+	p.over = nil
+	defer func() { p.over = around }()
 	c := &core{}
 	if p.eat("distinct") {
 		c.distinct = true
@@ -220,9 +249,7 @@ func (p *parser) core() *core {
 	if p.eat("having") {
 		c.having = p.expr()
 	}
-	if p.at("window") {
-		p.unsupported("WINDOW")
-	}
+	p.windows(p.over)
 	return c
 }
 

@@ -15,6 +15,7 @@ type parser struct {
 	pos   int
 	end   int
 	depth int
+	over  []*window // of the query that is read
 }
 
 // mostDepth is how deep expressions and queries may nest.
@@ -47,6 +48,10 @@ func (p *parser) statement() Statement {
 	switch {
 	case p.at("insert"):
 		return p.insert(nil)
+	case p.at("with"):
+		return p.withStatement()
+	case p.at("truncate"):
+		return p.truncate()
 	case p.at("update"):
 		return p.update()
 	case p.at("delete"):
@@ -130,7 +135,7 @@ var reserved = sync.OnceValue(func() map[string]bool {
 })
 
 // stops are words that end an expression, so that no alias can be one without AS.
-var stops = words("operator over filter within")
+var stops = words("operator over filter within tablesample")
 
 func words(list string) map[string]bool {
 	out := map[string]bool{}

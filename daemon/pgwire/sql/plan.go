@@ -133,6 +133,7 @@ type bound struct {
 	outer  bool         // it looks at rows around it
 	lit    *value.Value // its value where that is known
 	fixed  bool         // it is a constant or a parameter: it has one value in a run
+	varies bool         // each time that it is computed it may have another value
 	param  int          // number of a parameter whose type is open
 	fields []Column     // of a row
 	name   string       // that a column of it has
@@ -148,7 +149,7 @@ func (b *bound) uses(cols ...*bound) *bound {
 		if c == nil {
 			continue
 		}
-		b.outer = b.outer || c.outer
+		b.outer, b.varies = b.outer || c.outer, b.varies || c.varies
 		for i := range c.cols {
 			if b.cols == nil {
 				b.cols = map[int]bool{}
@@ -167,6 +168,7 @@ type colBind struct {
 	origin Column
 	fields []Column
 	hidden bool  // of the right side of USING
+	alone  bool  // it is the value of a function in FROM, whose name is no row
 	used   *bool // set when an expression reads the column; nil: not tracked
 }
 

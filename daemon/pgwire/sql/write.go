@@ -10,14 +10,34 @@ import (
 
 // Writer changes the rows of tables. The rows that it gives may be without values where the write returns no columns.
 type Writer interface {
-	// Insert makes a row of the named columns. On a row that is there already it answers conflict, if it is asked to.
-	// made is nil where permissions let nothing be made, or be seen of it.
-	Insert(table string, cols []string, row []value.Value, quiet bool) (made []value.Value, conflict bool, err error)
+	// Insert makes a row of the named columns. Where a row with the same values of a unique key is there already, and
+	// key is not empty, it answers conflict: without an error if key is the name of that one or AnyKey. made is nil
+	// where permissions let nothing be made, or be seen of it.
+	Insert(table string, cols []string, row []value.Value, key string) (made []value.Value, conflict bool,
+		err error)
 	// Update sets columns of the row of an id. changed is nil where permissions let nothing be changed, or be seen
 	// of it.
 	Update(table string, id value.Value, cols []string, row []value.Value) (changed []value.Value, err error)
 	// Delete drops the row of an id, and reports whether permissions let it.
 	Delete(table string, id value.Value) (bool, error)
+	// Empty drops all rows that permissions let it.
+	Empty(table string) error
+}
+
+// AnyKey stands for all unique keys of a table.
+const AnyKey = "*"
+
+// UniqueKey is columns whose values no two rows of a table share.
+type UniqueKey struct {
+	Name    string // of the constraint
+	Columns []string
+}
+
+// Unique is a relation that has unique keys; its first column is one.
+type Unique interface {
+	UniqueKeys() []UniqueKey
+	// Named is the whole id of the row that an id names.
+	Named(id value.Value) (value.Value, error)
 }
 
 // Keyed is a relation that knows its rows by their ids.
@@ -51,6 +71,8 @@ func BindWrite(env Env, stmt Statement, given []pgtype.OID) (*Write, error) {
 		w, err = b.update(s)
 	case *Delete:
 		w, err = b.delete(s)
+	case *Truncate:
+		w, err = b.truncate(s)
 	default:
 		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "this statement is not supported")
 	}
@@ -66,7 +88,7 @@ func BindWrite(env Env, stmt Statement, given []pgtype.OID) (*Write, error) {
 	return w, nil
 }
 
-// Run does it. n is how many rows were changed.
+// Run does it. n is how many rows were changed; it belongs behind a tag that ends with a blank.
 func (w *Write) Run(ctx context.Context, env Env, to Writer, params []value.Value,
 	yield func([]value.Value) error) (tag string, n int, err error) {
 	rt := newRuntime(ctx, env, params)
@@ -319,6 +341,24 @@ func (b *binder) delete(d *Delete) (*Write, error) {
 	return w, nil
 }
 
+func (b *binder) truncate(t *Truncate) (*Write, error) {
+	for _, table := range t.Tables {
+		if _, _, _, err := b.target(table); err != nil {
+			return nil, err
+		}
+	}
+	w := &Write{tag: "TRUNCATE TABLE"}
+	w.run = func(_ *runtime, to Writer, _ func([]value.Value) error) (int, error) {
+		for _, table := range t.Tables {
+			if err := to.Empty(table.name); err != nil {
+				return 0, err
+			}
+		}
+		return 0, nil
+	}
+	return w, nil
+}
+
 func (b *binder) insert(in *Insert) (*Write, error) {
 	_, ns, rel, err := b.target(in.Table)
 	if err != nil {
@@ -337,34 +377,18 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 	cols = cols[:n]
 	w := &Write{tag: "INSERT 0 ", explain: over("Insert on "+in.Table.name, q.explain)}
 	w.makes = in.Conflict == nil && b.leaves == 1 && in.Source != nil && len(in.Source.values) == 1
-	var outs, sets []*bound
+	var outs []*bound
 	if w.Columns, outs, err = b.returning(in.Returning, ns); err != nil {
 		return nil, err
 	}
-	var setCols []string
-	c := in.Conflict
-	if c != nil {
-		if len(c.cols) > 0 && (len(c.cols) != 1 || c.cols[0] != "id") || c.where != nil {
-			return nil, sqlstate.New(sqlstate.FeatureNotSupported, "ON CONFLICT is supported for the column id alone")
-		}
-		both := &names{where: "ON CONFLICT"}
-		both.cols = append(both.cols, ns.cols...)
-		for _, col := range ns.cols {
-			col.table = "excluded"
-			both.cols = append(both.cols, col)
-		}
-		for i := range both.cols[len(ns.cols):] {
-			both.cols[len(ns.cols)+i].hidden = true
-		}
-		if setCols, sets, err = b.sets(c.set, rel, both); err != nil {
+	up := &upsert{table: in.Table.name, rel: rel, cols: cols}
+	if in.Conflict != nil {
+		if err := b.onConflict(up, in.Conflict, ns); err != nil {
 			return nil, err
 		}
 	}
 	insert := func(rt *runtime, to Writer, row []value.Value, yield func([]value.Value) error) (int, error) {
-		made, conflict, err := to.Insert(in.Table.name, cols, row, c != nil)
-		if conflict && len(sets) > 0 {
-			made, err = b.upsert(rt, to, in.Table.name, rel, cols, row, setCols, sets)
-		}
+		made, err := up.insert(rt, to, row)
 		if made == nil || err != nil {
 			return 0, err
 		}
@@ -388,36 +412,6 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 		return count, err
 	}
 	return w, nil
-}
-
-// upsert changes the row that is in the way of an insert.
-func (b *binder) upsert(rt *runtime, to Writer, table string, rel Relation, cols []string, row []value.Value,
-	setCols []string,
-	sets []*bound) ([]value.Value, error) {
-	all := rel.Columns()
-	wide := make([]value.Value, 2*len(all))
-	for i, name := range cols {
-		for j := range all {
-			if all[j].Name == name {
-				wide[len(all)+j] = row[i]
-			}
-		}
-	}
-	id := wide[len(all)]
-	err := rel.Scan(rt.ctx, &Scan{Filters: []Filter{{Column: 0, Op: "=", Value: id}}}, func(r []value.Value) error {
-		if order(pgtype.Text, r[0], id) == 0 {
-			copy(wide, r)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	vs, err := evalAll(sets, &scope{rt: rt, row: wide})
-	if err != nil {
-		return nil, err
-	}
-	return to.Update(table, id, setCols, vs)
 }
 
 // inserted binds the rows of an INSERT: literals and parameters take the types of their columns.

@@ -1,0 +1,152 @@
+package pgwire_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// writtenStatements are answered as PostgreSQL does, in this order over the same rows. They have what tools send and
+// the random queries do not have.
+const writtenStatements = `
+INSERT INTO u (id, name, a, b) VALUES ('u:1', 'one', 1, 1), ('u:2', 'two', 1, 2), ('u:3', 'three', NULL, NULL)
+INSERT INTO u (id, name) VALUES ('u:1', 'x') ON CONFLICT (id) DO UPDATE SET id = excluded.id, name = excluded.name RETURNING *
+INSERT INTO u (id, name) VALUES ('u:1', 'one') ON CONFLICT (name) DO NOTHING RETURNING *
+INSERT INTO u (id, name) VALUES ('u:1', 'one') ON CONFLICT DO NOTHING
+INSERT INTO u (id, name) VALUES ('u:9', 'two') ON CONFLICT DO NOTHING
+INSERT INTO u (id, name) VALUES ('u:9', 'two') ON CONFLICT (id) DO NOTHING
+INSERT INTO u (id, name) VALUES ('u:9', 'two') ON CONFLICT (name) DO NOTHING
+INSERT INTO u (id, name, a) VALUES ('u:9', 'two', 5), ('u:4', 'four', 4) ON CONFLICT (name) DO UPDATE SET a = u.a + excluded.a, b = excluded.b RETURNING id, name, a, b
+INSERT INTO u (id, name, a, b) VALUES ('u:5', 'five', 1, 2) ON CONFLICT (b, a) DO UPDATE SET name = excluded.name || ' of ' || u.name RETURNING id, name
+INSERT INTO u (id, name, a, b) VALUES ('u:5', 'five', NULL, 2) ON CONFLICT (a, b) DO NOTHING RETURNING id
+INSERT INTO u (id, name) VALUES ('u:5', 'x') ON CONFLICT ON CONSTRAINT u_name DO NOTHING
+INSERT INTO u (id, name) VALUES ('u:6', 'x') ON CONFLICT ON CONSTRAINT u_name DO UPDATE SET b = 77 RETURNING id, b
+INSERT INTO u (id, name) VALUES ('u:6', 'x') ON CONFLICT ON CONSTRAINT u_pkey DO UPDATE SET b = 78 RETURNING id, b
+INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT ON CONSTRAINT u_pkey DO UPDATE SET b = 78 WHERE u.b > 100 RETURNING id, b
+INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT (id) DO UPDATE SET b = 79 WHERE excluded.name = 'y' RETURNING id, b
+INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT (a) DO NOTHING
+INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT (a, name) DO NOTHING
+INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT (nothing) DO NOTHING
+INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT ON CONSTRAINT nothing DO NOTHING
+INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT DO UPDATE SET name = 'z'
+INSERT INTO u (id, name) VALUES ('u:7', 'y') ON CONFLICT (id) DO UPDATE SET name = excluded.nothing
+UPDATE u SET id = 'u:2', a = 8 WHERE id = 'u:2'
+SELECT * FROM u ORDER BY id
+WITH w AS (SELECT id || '0' AS id, name || '0' AS name FROM u WHERE id = 'u:1') INSERT INTO u (id, name) SELECT id, name FROM w RETURNING id, name
+WITH RECURSIVE w(n) AS (SELECT 20 UNION ALL SELECT n + 1 FROM w WHERE n < 22) INSERT INTO u (id, name) SELECT 'u:' || n, 'n' || n FROM w
+INSERT INTO u (id, name, a) SELECT * FROM unnest(ARRAY['u:30', 'u:31'], ARRAY['n30', 'n31'], ARRAY[30]::int8[]) RETURNING id, name, a
+SELECT * FROM unnest(ARRAY[1, 2], ARRAY['a', 'b', 'c']) WITH ORDINALITY AS t(x, y, z)
+SELECT t.x, y FROM unnest(ARRAY[1, 2], ARRAY['a', NULL]) AS t(x, y) WHERE y IS NULL
+SELECT * FROM unnest(ARRAY[]::int8[], NULL::text[])
+SELECT u.id, e FROM u, unnest(ARRAY[u.a], ARRAY[u.b, u.a]) AS e(p, q) WHERE u.id = 'u:2' ORDER BY 1
+SELECT count(*) FROM unnest()
+SELECT jsonb_agg(q)->1->>'id', jsonb_build_object('q', min(q.id))->>'q' FROM (SELECT id FROM u WHERE a IS NOT NULL ORDER BY id) q
+SELECT coalesce(json_agg(q), '[]') FROM (SELECT name FROM u WHERE id = 'nothing') AS q
+SELECT q FROM (SELECT id FROM u WHERE id = 'u:2') q
+SELECT (jsonb_agg(q) OVER ())->0->>'name', jsonb_build_array(q, 1)->0->>'id' FROM (SELECT id, name FROM u WHERE id = 'u:2') q
+SELECT u.nothing FROM u
+SELECT (SELECT u.nothing) FROM u
+SELECT v.nothing FROM u
+SELECT to_json(q) FROM (SELECT a FROM u WHERE id = 'u:2') q
+SELECT g, g.g FROM generate_series(1, 2) g
+SELECT g FROM generate_series(1, 2) AS g(n)
+SELECT g FROM unnest(ARRAY['a']) WITH ORDINALITY AS g
+WITH q AS (SELECT 1 AS n) SELECT q FROM q
+SELECT v FROM (VALUES ('a')) v(x)
+SELECT id, rank() OVER w FROM u WINDOW w AS (ORDER BY id) ORDER BY id LIMIT 3
+SELECT id, sum(a) OVER w, count(*) OVER (w ORDER BY id), first_value(id) OVER v FROM u WINDOW w AS (PARTITION BY a), v AS (w ORDER BY id DESC) ORDER BY id
+SELECT (SELECT max(r) FROM (SELECT rank() OVER x AS r FROM u WINDOW x AS (ORDER BY a)) q), rank() OVER x FROM u WINDOW x AS (ORDER BY name) ORDER BY 2
+SELECT rank() OVER nothing FROM u
+SELECT rank() OVER (nothing ORDER BY a) FROM u
+SELECT rank() OVER (w ORDER BY a) FROM u WINDOW w AS (ORDER BY name)
+SELECT rank() OVER (w PARTITION BY a) FROM u WINDOW w AS (ORDER BY name)
+SELECT window FROM u
+SELECT (SELECT rank() OVER w) FROM u WINDOW w AS (ORDER BY id)
+SELECT count(*) FROM u WHERE gen_random_uuid() <> gen_random_uuid() AND random() < 1
+SELECT length(gen_random_uuid()::text)
+SELECT count(*) > 0 FROM (SELECT id FROM u ORDER BY random() LIMIT 3) q
+TRUNCATE nothing
+TRUNCATE u, nothing
+SELECT count(*) > 5 FROM u
+TRUNCATE TABLE ONLY "u" RESTART IDENTITY RESTRICT
+SELECT count(*) FROM u
+INSERT INTO u (id, name) VALUES ('u:1', 'one')
+TRUNCATE u
+SELECT count(*) FROM u
+EXPLAIN TRUNCATE u
+TRUNCATE
+TRUNCATE u u
+`
+
+// TestWrittenAgainstPostgreSQL runs writtenStatements at both servers.
+func TestWrittenAgainstPostgreSQL(t *testing.T) {
+	pg := postgres(t)
+	addr, d := start(t, unauthenticated)
+	run(t, d, `DEFINE TABLE u SCHEMAFULL; DEFINE FIELD name ON u TYPE option<string>; DEFINE FIELD a ON u TYPE option<int>;
+		DEFINE FIELD b ON u TYPE option<int>; DEFINE INDEX u_name ON u FIELDS name UNIQUE; DEFINE INDEX u_a_b ON u FIELDS a, b UNIQUE`)
+	if _, err := pg.Exec(t.Context(), `CREATE TABLE u (id text PRIMARY KEY, name text CONSTRAINT u_name UNIQUE, a int8, b int8,
+		CONSTRAINT u_a_b UNIQUE (a, b))`).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	ours, err := pgconn.Connect(t.Context(), "postgres://root@"+addr+"/test%2Ftest?sslmode=disable&options=-c%20dialect%3Dsql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close(context.Background())
+	for text := range strings.SplitSeq(strings.TrimSpace(writtenStatements), "\n") {
+		want, got := answerOf(t, pg, text), answerOf(t, ours, text)
+		if diff := difference(got, want); diff != "" {
+			t.Errorf("%s\n%s", text, diff)
+		}
+	}
+}
+
+// TestRefusedStatements: what SQL has and is not there is refused in words, and what the language has is not.
+func TestRefusedStatements(t *testing.T) {
+	addr, d := start(t, unauthenticated)
+	run(t, d, productSchema)
+	f := login(t, addr)
+	f.ask("SET dialect = 'sql'")
+	for _, text := range []string{"CREATE TABLE x (id serial PRIMARY KEY, y varchar(20) NOT NULL)",
+		"create unique index i on person (name)",
+		"CREATE TABLE IF NOT EXISTS \"x\" (y int)",
+		"CREATE OR REPLACE FUNCTION f() RETURNS int AS 'SELECT 1' LANGUAGE sql",
+		"ALTER TABLE person ADD COLUMN x text", "DROP TABLE IF EXISTS person CASCADE", "DROP INDEX i",
+		"CREATE EXTENSION hstore",
+		"GRANT SELECT ON person TO x", "COMMENT ON TABLE person IS 'x'",
+		"MERGE INTO person USING likes ON true WHEN MATCHED THEN DELETE", "TRUNCATE person CASCADE",
+		"WITH x AS (DELETE FROM person RETURNING *) SELECT * FROM x", "WITH x AS (SELECT 1) DELETE FROM person",
+		"WITH x AS (SELECT 1) INSERT INTO person DEFAULT VALUES",
+		"SELECT * FROM person TABLESAMPLE system (10)", "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM person",
+		"INSERT INTO person (id) VALUES ('1') ON CONFLICT (id) WHERE age > 1 DO NOTHING"} {
+		if got := f.ask(text); got != "E!0A000 ZI" {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	for _, text := range []string{"CREATE tree SET age = ", "CREATE tree:", "TRUNCATE"} {
+		if got := f.ask(text); got != "E!42601 ZI" {
+			t.Errorf("%s: %s", text, got)
+		}
+	}
+	f.want("SELECT count(*) FROM person", "T[count:20] D[0] C(SELECT 1) ZI")
+	f.want("INSERT INTO person (id, name) VALUES ('person:1', 'Ada'), ('2', 'Bob'), (NULL, 'Eve')", "C(INSERT 0 3) ZI")
+	f.want("INSERT INTO person (id, name) VALUES ('2', 'Bea') ON CONFLICT (id) DO UPDATE SET id = excluded.id, name = excluded.name || person.name RETURNING id, name", "T[id:25 name:25] D[person:2|BeaBob] C(INSERT 0 1) ZI")
+	f.want("INSERT INTO person (id, name) VALUES ('2', 'Bea') ON CONFLICT (id) DO UPDATE SET id = '3'", "E!0A000 ZI")
+	f.want("BEGIN; TRUNCATE person; SELECT count(*) FROM person; ROLLBACK; SELECT count(*) FROM person",
+		"C(BEGIN) C(TRUNCATE TABLE) T[count:20] D[0] C(SELECT 1) C(ROLLBACK) T[count:20] D[3] C(SELECT 1) ZI")
+}
+
+// TestTruncateLeavesHiddenRows: TRUNCATE drops no row that the user may not read, also where he may delete all.
+func TestTruncateLeavesHiddenRows(t *testing.T) {
+	f := world(t, 1, true, func(s string) string { // with hidden rows
+		return strings.Replace(s, "FOR select, update, delete WHERE k < 3", "FOR select WHERE k < 3, FOR delete FULL", 1)
+	})
+	if got := f.answer("TRUNCATE x; SELECT count(*) FROM x"); !strings.Contains(got, "D[0]") {
+		t.Errorf("TRUNCATE: %s", got)
+	}
+	if got := f.answer("INSERT INTO x (id, k) VALUES ('x:2', 1)"); !strings.Contains(got, "E{") {
+		t.Errorf("the hidden row is gone: %s", got)
+	}
+}
