@@ -125,8 +125,9 @@ func (r *tableRelation) query(s *sql.Scan, of part, most int64, exact bool) (str
 		n++
 	}
 	for i := range s.Filters {
-		if f := &s.Filters[i]; r.sameInLanguage(f) {
-			filter(f.Column, f.Op, f.Value)
+		f := &s.Filters[i]
+		if v, same := r.inLanguage(f); same {
+			filter(f.Column, f.Op, v)
 			if (exact || most > 0) && f.Op[0] == '<' && !bounded(s.Filters, f.Column) {
 				filter(f.Column, ">=", leastOf[r.cols[f.Column].OID])
 			}
@@ -245,28 +246,64 @@ func simpleID(table, key string) (value.Value, bool) {
 	return value.Record(table, value.Int(n)), true
 }
 
-// sameInLanguage reports whether the language means a filter in the same way. Records print as texts, and the fields of
-// other tables may hold values of any type.
-func (r *tableRelation) sameInLanguage(f *sql.Filter) bool {
+// inLanguage is the value of a filter with which the language means the same; same is false where it has none. Records
+// print as texts, and the fields of other tables may hold values of any type.
+func (r *tableRelation) inLanguage(f *sql.Filter) (v value.Value, same bool) {
 	col := r.t.Columns[f.Column]
 	switch {
-	case f.Value.IsNullish(), col.Link, f.Column == 0, r.t.Open:
-		return false
-	case f.Value.Kind() == value.KindFloat, f.Value.Kind() == value.KindBool && f.Op != "=":
-		return false
+	case f.Value.IsNullish(), f.Column == 0, r.t.Open:
+		return value.None, false
+	case col.Ref != "":
+		return r.linkOf(f)
+	case col.Link, f.Value.Kind() == value.KindFloat, f.Value.Kind() == value.KindBool && f.Op != "=":
+		return value.None, false
 	}
 	switch col.OID {
 	case pgtype.Text, pgtype.Int8, pgtype.Timestamptz, pgtype.UUID, pgtype.Bool:
-		return true
+		return f.Value, true
 	}
-	return false
+	return value.None, false
+}
+
+// linkOf is the record whose text a filter asks for in a column that holds records of one table.
+func (r *tableRelation) linkOf(f *sql.Filter) (value.Value, bool) {
+	if f.Op != "=" || f.Value.Kind() != value.KindString {
+		return value.None, false
+	}
+	text, table := f.Value.Str(), r.t.Columns[f.Column].Ref
+	if key, ok := strings.CutPrefix(text, table+":"); ok {
+		if rec, ok := simpleID(table, key); ok && rec.Text() == text {
+			return rec, true
+		}
+	}
+	rec, err := parse.RecordID(text)
+	if err != nil || rec.Kind() != value.KindRecord || rec.Text() != text {
+		return value.None, false
+	}
+	return rec, true
+}
+
+// Looks implements sql.Looker.
+func (r *tableRelation) Looks(column int, v value.Value) bool {
+	if column == 0 {
+		return v.Kind() == value.KindString && r.Keyed(v)
+	}
+	_, same := r.inLanguage(&sql.Filter{Column: column, Op: "=", Value: v})
+	return same
+}
+
+// Indexed implements sql.Looker.
+func (r *tableRelation) Indexed(column int) bool {
+	return slices.ContainsFunc(r.t.Indexes, func(ix *catalog.Index) bool {
+		return ix.Method == "btree" && len(ix.Columns) > 0 && ix.Columns[0] == column+1
+	})
 }
 
 // exact reports whether the language can drop all rows that do not meet the filters.
 func (r *tableRelation) exact(filters []sql.Filter) bool {
 	for i := range filters {
 		f := &filters[i]
-		if !r.sameInLanguage(f) || f.Op != "=" && leastOf[r.cols[f.Column].OID].IsNone() {
+		if _, same := r.inLanguage(f); !same || f.Op != "=" && leastOf[r.cols[f.Column].OID].IsNone() {
 			return false
 		}
 	}
@@ -429,8 +466,10 @@ func (r *tableRelation) column(rec value.Value, i int) (value.Value, error) {
 
 // fit makes a value of the language one of the type of column i.
 func (r *tableRelation) fit(i int, v value.Value) (value.Value, error) {
-	if r.t.Columns[i].Texts && !r.t.Open && v.Kind() != value.KindString && !v.IsNullish() {
-		return value.None, wrongKind(&r.cols[i], v) // the filters that the engine got do not find it as a text
+	switch col := r.t.Columns[i]; { // the filters that the engine got do not find them as texts
+	case r.t.Open || v.IsNullish():
+	case col.Texts && v.Kind() != value.KindString, col.Ref != "" && v.Kind() != value.KindRecord:
+		return value.None, wrongKind(&r.cols[i], v)
 	}
 	return fitColumn(&r.cols[i], v)
 }
@@ -657,7 +696,7 @@ func (w *tableWriter) Insert(table string, cols []string, row []value.Value, key
 // UniqueKeys implements sql.Unique.
 func (r *tableRelation) UniqueKeys() (keys []sql.UniqueKey) {
 	for _, ix := range r.t.Indexes {
-		if !ix.Unique || slices.Contains(ix.Columns, 0) {
+		if !ix.Unique || len(ix.Columns) == 0 || slices.Contains(ix.Columns, 0) {
 			continue
 		}
 		k := sql.UniqueKey{Name: ix.Name}

@@ -185,7 +185,11 @@ func (s *source) explain(rt *runtime, width int) (*Step, error) {
 			title += " Join"
 		}
 	}
-	return &Step{Title: title, Lines: conditions("Join Filter", s.on), Parts: []*Step{l, r}}, nil
+	lines := conditions("Join Filter", s.on)
+	for _, w := range s.lookups() {
+		lines = append(lines, "Lookup: "+strings.TrimPrefix(w.other.title, "Scan on ")+" by "+w.key[1].name+", where few rows look for it")
+	}
+	return &Step{Title: title, Lines: lines, Parts: []*Step{l, r}}, nil
 }
 
 // explainLeaf asks the relation how it would scan, where it can tell. What depends on rows around is not pushed down.

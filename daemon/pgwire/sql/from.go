@@ -518,6 +518,9 @@ func (s *source) run(rt *runtime, at *scope, yield func(*scope) error) error {
 	if s.r.lateral && s.kind != "right" && s.kind != "full" {
 		return s.runNested(rt, at, yield)
 	}
+	if done, err := s.runLookups(rt, at, yield); done {
+		return err
+	}
 	return s.runHashed(rt, at, yield)
 }
 
