@@ -258,6 +258,15 @@ INSERT INTO x (n, k) SELECT a, b FROM z, unnest(ARRAY[z.n], ARRAY[1]) AS e(a, b)
 WITH q AS (SELECT n FROM z) INSERT INTO x (n, k) SELECT n, 1 FROM q RETURNING n
 UPDATE x SET id = 'x:2', s = 'q' WHERE id = 'x:2' RETURNING *
 UPDATE x SET id = s WHERE id = 'x:1'
+UPDATE x SET s = y.s FROM y WHERE x.n = y.n RETURNING x.id, x.s, y.*
+UPDATE x SET s = 'q' FROM z WHERE x.k = z.k RETURNING x.id
+UPDATE y SET k = z.n FROM z WHERE z.id = y.id
+WITH q AS (SELECT n FROM z) UPDATE x SET s = 'q' FROM q WHERE x.n = q.n
+DELETE FROM x USING y WHERE x.n = y.n RETURNING x.id, y.n
+DELETE FROM y USING z WHERE z.n = y.n
+WITH q AS (SELECT max(n) AS n FROM z) DELETE FROM x USING q WHERE x.n <= q.n
+SELECT a.id, b.n FROM x a LEFT JOIN y b ON b.n = a.n AND b.s = 'a' ORDER BY 1, 2
+SELECT w.id, y.* FROM w JOIN y ON w.out = y.id ORDER BY 1
 TRUNCATE x
 TRUNCATE y
 TRUNCATE z, w

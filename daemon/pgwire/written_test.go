@@ -2,6 +2,7 @@ package pgwire_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,6 +65,20 @@ SELECT rank() OVER (w ORDER BY a) FROM u WINDOW w AS (ORDER BY name)
 SELECT rank() OVER (w PARTITION BY a) FROM u WINDOW w AS (ORDER BY name)
 SELECT window FROM u
 SELECT (SELECT rank() OVER w) FROM u WINDOW w AS (ORDER BY id)
+UPDATE u SET a = v.n, b = u.b + 1 FROM (VALUES ('u:1', 11), ('u:2', 22), ('u:99', 33)) AS v(id, n) WHERE u.id = v.id RETURNING u.id, u.a, u.b, v.n
+UPDATE u SET a = v.a + 1 FROM u v WHERE v.id = u.id AND u.id < 'u:3' RETURNING *
+UPDATE u AS t SET b = (SELECT count(*) FROM u) FROM generate_series(1, 3) g WHERE t.a = g
+UPDATE u SET b = g FROM generate_series(7, 9) g WHERE u.id = 'u:4' AND g > 8 RETURNING u.b, g
+UPDATE u SET b = 5 FROM u WHERE u.id = 'u:1'
+UPDATE u SET b = nothing.x FROM (SELECT 1 AS x) q WHERE u.id = 'u:1'
+WITH q AS (SELECT id, a FROM u WHERE a > 20) UPDATE u SET b = q.a FROM q WHERE q.id = u.id RETURNING u.id, u.b
+WITH u AS (SELECT 'u:1'::text AS id) UPDATE u SET b = 61 WHERE id = 'u:1' RETURNING b
+WITH q AS (SELECT id FROM u WHERE name = 'four') UPDATE u SET b = 62 WHERE id IN (SELECT id FROM q) RETURNING b
+DELETE FROM u USING (VALUES ('u:30'), ('u:30'), ('u:x')) v(x) WHERE u.id = v.x RETURNING *
+DELETE FROM u AS t USING u v WHERE v.id = t.id AND v.name = 'n31' RETURNING t.name, v.name
+WITH q AS (SELECT max(id) AS id FROM u) DELETE FROM u USING q WHERE u.id = q.id RETURNING u.id
+WITH RECURSIVE q(n) AS (SELECT 20 UNION ALL SELECT n + 1 FROM q WHERE n < 21) DELETE FROM u USING q WHERE u.name = 'n' || q.n RETURNING u.id, n
+SELECT * FROM u ORDER BY id
 SELECT count(*) FROM u WHERE gen_random_uuid() <> gen_random_uuid() AND random() < 1
 SELECT length(gen_random_uuid()::text)
 SELECT count(*) > 0 FROM (SELECT id FROM u ORDER BY random() LIMIT 3) q
@@ -97,6 +112,10 @@ func TestWrittenAgainstPostgreSQL(t *testing.T) {
 	defer ours.Close(context.Background())
 	for text := range strings.SplitSeq(strings.TrimSpace(writtenStatements), "\n") {
 		want, got := answerOf(t, pg, text), answerOf(t, ours, text)
+		if !strings.Contains(text, "ORDER BY") {
+			slices.SortFunc(want.rows, slices.Compare)
+			slices.SortFunc(got.rows, slices.Compare)
+		}
 		if diff := difference(got, want); diff != "" {
 			t.Errorf("%s\n%s", text, diff)
 		}
@@ -117,7 +136,7 @@ func TestRefusedStatements(t *testing.T) {
 		"CREATE EXTENSION hstore",
 		"GRANT SELECT ON person TO x", "COMMENT ON TABLE person IS 'x'",
 		"MERGE INTO person USING likes ON true WHEN MATCHED THEN DELETE", "TRUNCATE person CASCADE",
-		"WITH x AS (DELETE FROM person RETURNING *) SELECT * FROM x", "WITH x AS (SELECT 1) DELETE FROM person",
+		"WITH x AS (DELETE FROM person RETURNING *) SELECT * FROM x",
 		"WITH x AS (SELECT 1) INSERT INTO person DEFAULT VALUES",
 		"SELECT * FROM person TABLESAMPLE system (10)", "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM person",
 		"INSERT INTO person (id) VALUES ('1') ON CONFLICT (id) WHERE age > 1 DO NOTHING"} {
@@ -134,6 +153,7 @@ func TestRefusedStatements(t *testing.T) {
 	f.want("INSERT INTO person (id, name) VALUES ('person:1', 'Ada'), ('2', 'Bob'), (NULL, 'Eve')", "C(INSERT 0 3) ZI")
 	f.want("INSERT INTO person (id, name) VALUES ('2', 'Bea') ON CONFLICT (id) DO UPDATE SET id = excluded.id, name = excluded.name || person.name RETURNING id, name", "T[id:25 name:25] D[person:2|BeaBob] C(INSERT 0 1) ZI")
 	f.want("INSERT INTO person (id, name) VALUES ('2', 'Bea') ON CONFLICT (id) DO UPDATE SET id = '3'", "E!0A000 ZI")
+	f.want("UPDATE person SET age = 1 FROM unnest(ARRAY[person.age]) x", "E!42P01 ZI") // it does not see the table
 	f.want("BEGIN; TRUNCATE person; SELECT count(*) FROM person; ROLLBACK; SELECT count(*) FROM person",
 		"C(BEGIN) C(TRUNCATE TABLE) T[count:20] D[0] C(SELECT 1) C(ROLLBACK) T[count:20] D[3] C(SELECT 1) ZI")
 }

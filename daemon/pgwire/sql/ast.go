@@ -174,6 +174,12 @@ type (
 	}
 )
 
+// withList is WITH in front of a statement that writes.
+type withList struct {
+	list      []cte
+	recursive bool
+}
+
 // Insert is INSERT INTO one table.
 type Insert struct {
 	Table     *tableRef
@@ -197,8 +203,10 @@ type assign struct {
 
 // Update is UPDATE of one table.
 type Update struct {
+	with      withList
 	Table     *tableRef
 	Set       []assign
+	From      []fromItem
 	Where     Expr
 	Returning []item
 }
@@ -208,7 +216,9 @@ type Truncate struct{ Tables []*tableRef }
 
 // Delete is DELETE FROM one table.
 type Delete struct {
+	with      withList
 	Table     *tableRef
+	Using     []fromItem
 	Where     Expr
 	Returning []item
 }

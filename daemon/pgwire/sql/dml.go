@@ -73,8 +73,8 @@ func (p *parser) update() *Update {
 	u.Table.alias, _ = p.updateAlias()
 	p.want("set")
 	u.Set = p.assigns()
-	if p.at("from") {
-		p.unsupported("UPDATE … FROM")
+	if p.eat("from") {
+		u.From = p.fromList()
 	}
 	if p.eat("where") {
 		u.Where = p.expr()
@@ -121,8 +121,8 @@ func (p *parser) delete() *Delete {
 	if !p.at("using") {
 		d.Table.alias, _ = p.alias()
 	}
-	if p.at("using") {
-		p.unsupported("DELETE … USING")
+	if p.eat("using") {
+		d.Using = p.fromList()
 	}
 	if p.eat("where") {
 		d.Where = p.expr()

@@ -187,7 +187,8 @@ func (s *source) explain(rt *runtime, width int) (*Step, error) {
 	}
 	lines := conditions("Join Filter", s.on)
 	for _, w := range s.lookups() {
-		lines = append(lines, "Lookup: "+strings.TrimPrefix(w.other.title, "Scan on ")+" by "+w.key[1].name+", where few rows look for it")
+		table := strings.TrimPrefix(w.other.title, "Scan on ")
+		lines = append(lines, "Lookup: "+table+" by "+w.key[1].name+", where few rows look for it")
 	}
 	return &Step{Title: title, Lines: lines, Parts: []*Step{l, r}}, nil
 }

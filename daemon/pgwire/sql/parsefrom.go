@@ -1,5 +1,14 @@
 package sql
 
+// fromList reads the tables of a FROM clause.
+func (p *parser) fromList() []fromItem {
+	list := []fromItem{p.from()}
+	for p.eat(",") {
+		list = append(list, p.from())
+	}
+	return list
+}
+
 // from reads a table with its joins.
 func (p *parser) from() fromItem {
 	defer p.down()()

@@ -48,8 +48,14 @@ func (p *parser) withStatement() Statement {
 		in := p.insert(with)
 		in.Source.recursive = in.Source.recursive || recursive
 		return in
-	case p.at("update"), p.at("delete"):
-		p.unsupported("WITH in front of UPDATE and DELETE")
+	case p.at("update"):
+		u := p.update()
+		u.with = withList{with, recursive}
+		return u
+	case p.at("delete"):
+		del := p.delete()
+		del.with = withList{with, recursive}
+		return del
 	}
 	return p.queryWith(with, recursive)
 }
@@ -232,10 +238,7 @@ func (p *parser) core() *core {
 		p.unsupported("SELECT INTO")
 	}
 	if p.eat("from") {
-		c.from = append(c.from, p.from())
-		for p.eat(",") {
-			c.from = append(c.from, p.from())
-		}
+		c.from = p.fromList()
 	}
 	if p.eat("where") {
 		c.where = p.expr()

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"context"
+	"slices"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
@@ -250,56 +251,73 @@ func give(rt *runtime, outs []*bound, row []value.Value, yield func([]value.Valu
 	return yield(out)
 }
 
-func (b *binder) update(u *Update) (*Write, error) {
-	src, ns, rel, err := b.target(u.Table)
-	if err != nil {
-		return nil, err
-	}
-	conds, err := b.where(u.Where, src, ns)
-	if err != nil {
-		return nil, err
-	}
-	cols, values, err := b.sets(u.Set, rel, ns)
-	if err != nil {
-		return nil, err
-	}
-	w := &Write{tag: "UPDATE ", explain: over("Update on "+u.Table.name, src.explained(len(ns.cols)))}
-	if b.leaves == 1 {
-		w.byID(src, conds, values)
-	}
-	var outs []*bound
-	if w.Columns, outs, err = b.returning(u.Returning, ns); err != nil {
-		return nil, err
-	}
-	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
-		change := func(s *scope) (int, error) {
-			vs, err := evalAll(values, s)
-			if err != nil {
-				return 0, err
-			}
-			row, err := to.Update(u.Table.name, s.row[0], cols, vs)
-			if row == nil || err != nil {
-				return 0, err
-			}
-			return 1, give(rt, outs, row, yield)
+// joined binds the tables that a write is to be joined with; where there are none it gives src. They do not see the
+// columns of the table that is written, which come first.
+func (b *binder) joined(src *source, ns *names, with withList, list []fromItem) (*source, error) {
+	for i := range with.list {
+		if err := b.with(&with.list[i], with.recursive, nil); err != nil {
+			return nil, err
 		}
-		if id, ok := w.keyed(rt); ok {
-			return change(&scope{rt: rt, row: []value.Value{id}})
-		}
-		return eachFound(rt, src, len(ns.cols), conds, change)
 	}
-	return w, nil
+	if list == nil {
+		return src, nil
+	}
+	own := slices.Clone(ns.cols)
+	clear(ns.cols)
+	from, err := b.from(list, ns)
+	if err != nil {
+		return nil, err
+	}
+	for i := range ns.cols[len(own):] {
+		if table := ns.cols[len(own)+i].table; table == own[0].table {
+			return nil, sqlstate.New("42712", "table name %q specified more than once", table)
+		}
+	}
+	copy(ns.cols, own)
+	return &source{at: src.at, n: src.n + from.n, kind: "cross", l: from, r: src}, nil
 }
 
-// eachFound hands the rows that a write finds to change, and counts those that it changes.
-func eachFound(rt *runtime, src *source, width int, conds []*bound, change func(*scope) (int, error)) (int, error) {
-	list, err := found(rt, src, width, conds)
+// writes are the rows that a write finds, each once, with the columns of what it is joined with.
+type writes struct {
+	w     *Write
+	src   *source
+	width int
+	conds []*bound
+	outs  []*bound // of RETURNING
+}
+
+// each hands the rows to change, which gives what RETURNING sees of the table; nil: it was not changed. It counts those
+// that were.
+func (ws *writes) each(rt *runtime, yield func([]value.Value) error,
+	change func(*scope) ([]value.Value, error)) (int, error) {
+	one := func(s *scope) (int, error) {
+		row, err := change(s)
+		if row == nil || err != nil {
+			return 0, err
+		}
+		if ws.outs != nil && ws.src.l != nil {
+			row = append(slices.Clone(row), s.row[len(row):]...)
+		}
+		return 1, give(rt, ws.outs, row, yield)
+	}
+	if id, ok := ws.w.keyed(rt); ok {
+		return one(&scope{rt: rt, row: []value.Value{id}})
+	}
+	list, err := found(rt, ws.src, ws.width, ws.conds)
 	if err != nil {
 		return 0, err
 	}
 	count := 0
+	done := map[string]bool{}
 	for _, s := range list {
-		n, err := change(s)
+		if ws.src.l != nil {
+			id := string(appendKey(nil, s.row[0]))
+			if done[id] {
+				continue
+			}
+			done[id] = true
+		}
+		n, err := one(s)
 		if err != nil {
 			return 0, err
 		}
@@ -308,35 +326,73 @@ func eachFound(rt *runtime, src *source, width int, conds []*bound, change func(
 	return count, nil
 }
 
-func (b *binder) delete(d *Delete) (*Write, error) {
-	src, ns, _, err := b.target(d.Table)
+// writeTo binds what UPDATE and DELETE have in common.
+func (b *binder) writeTo(t *tableRef, with withList, list []fromItem, where Expr) (*writes, *names, Relation, error) {
+	src, ns, rel, err := b.target(t)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if src, err = b.joined(src, ns, with, list); err != nil {
+		return nil, nil, nil, err
+	}
+	conds, err := b.where(where, src, ns)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return &writes{w: &Write{}, src: src, width: len(ns.cols), conds: conds}, ns, rel, nil
+}
+
+func (b *binder) update(u *Update) (*Write, error) {
+	ws, ns, rel, err := b.writeTo(u.Table, u.with, u.From, u.Where)
 	if err != nil {
 		return nil, err
 	}
-	conds, err := b.where(d.Where, src, ns)
+	cols, values, err := b.sets(u.Set, rel, ns)
 	if err != nil {
 		return nil, err
 	}
-	w := &Write{tag: "DELETE ", explain: over("Delete on "+d.Table.name, src.explained(len(ns.cols)))}
-	var outs []*bound
-	if w.Columns, outs, err = b.returning(d.Returning, ns); err != nil {
-		return nil, err
+	w := ws.w
+	w.tag, w.explain = "UPDATE ", over("Update on "+u.Table.name, ws.src.explained(ws.width))
+	if b.leaves == 1 {
+		w.byID(ws.src, ws.conds, values)
 	}
-	if outs == nil && b.leaves == 1 {
-		w.byID(src, conds, nil)
+	if w.Columns, ws.outs, err = b.returning(u.Returning, ns); err != nil {
+		return nil, err
 	}
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
-		change := func(s *scope) (int, error) {
+		return ws.each(rt, yield, func(s *scope) ([]value.Value, error) {
+			vs, err := evalAll(values, s)
+			if err != nil {
+				return nil, err
+			}
+			return to.Update(u.Table.name, s.row[0], cols, vs)
+		})
+	}
+	return w, nil
+}
+
+func (b *binder) delete(d *Delete) (*Write, error) {
+	ws, ns, rel, err := b.writeTo(d.Table, d.with, d.Using, d.Where)
+	if err != nil {
+		return nil, err
+	}
+	w := ws.w
+	w.tag, w.explain = "DELETE ", over("Delete on "+d.Table.name, ws.src.explained(ws.width))
+	if w.Columns, ws.outs, err = b.returning(d.Returning, ns); err != nil {
+		return nil, err
+	}
+	if ws.outs == nil && b.leaves == 1 {
+		w.byID(ws.src, ws.conds, nil)
+	}
+	n := len(rel.Columns())
+	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
+		return ws.each(rt, yield, func(s *scope) ([]value.Value, error) {
 			ok, err := to.Delete(d.Table.name, s.row[0])
 			if !ok || err != nil {
-				return 0, err
+				return nil, err
 			}
-			return 1, give(rt, outs, s.row, yield)
-		}
-		if id, ok := w.keyed(rt); ok {
-			return change(&scope{rt: rt, row: []value.Value{id}})
-		}
-		return eachFound(rt, src, len(ns.cols), conds, change)
+			return s.row[:min(n, len(s.row))], nil
+		})
 	}
 	return w, nil
 }
