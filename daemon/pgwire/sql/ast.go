@@ -182,6 +182,7 @@ type withList struct {
 
 // Insert is INSERT INTO one table.
 type Insert struct {
+	with      withList
 	Table     *tableRef
 	Columns   []string
 	Source    *Select // nil: DEFAULT VALUES

@@ -1,6 +1,6 @@
 package sql
 
-func (p *parser) insert(with []cte) *Insert {
+func (p *parser) insert() *Insert {
 	p.want("insert", "into")
 	in := &Insert{Table: p.tableName()}
 	if p.eat("as") {
@@ -10,14 +10,9 @@ func (p *parser) insert(with []cte) *Insert {
 		in.Columns = p.names()
 	}
 	switch {
-	case p.at("default", "values"):
-		if with != nil {
-			p.unsupported("WITH in front of DEFAULT VALUES")
-		}
-		p.want("default", "values")
+	case p.eat("default", "values"):
 	default:
 		in.Source = p.query()
-		in.Source.with = append(with, in.Source.with...)
 	}
 	if p.eat("on", "conflict") {
 		in.Conflict = &conflict{}

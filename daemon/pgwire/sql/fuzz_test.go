@@ -14,6 +14,9 @@ func FuzzParse(f *testing.F) {
 		"DELETE FROM t WHERE EXISTS (SELECT 1)",
 		"SELECT E'\\n\\x41', $tag$ x $tag$, U&'d', 1.5e-3, CASE WHEN a THEN 1 END, extract(year FROM t), a NOT LIKE 'x' ESCAPE '!'",
 		"SELECT ((((((1))))))",
+		"WITH q AS (SELECT 1) UPDATE t SET a = q.b FROM q, u WHERE t.id = q.c RETURNING *; TRUNCATE TABLE a, b RESTART IDENTITY",
+		"INSERT INTO t DEFAULT VALUES ON CONFLICT ON CONSTRAINT t_a DO UPDATE SET a = 1 WHERE t.b > 2",
+		"SELECT rank() OVER w, sum(a) OVER (w ORDER BY b) FROM t WINDOW w AS (PARTITION BY a), v AS (w)",
 		"SELECT (a, b) = (c, d), (f(x)).n, a[1:2], x::numeric(10, 2), INTERVAL '1 day' /* /* */ */ -- x",
 	} {
 		f.Add(text)

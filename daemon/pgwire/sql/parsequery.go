@@ -45,8 +45,8 @@ func (p *parser) withStatement() Statement {
 	with, recursive := p.with()
 	switch {
 	case p.at("insert"):
-		in := p.insert(with)
-		in.Source.recursive = in.Source.recursive || recursive
+		in := p.insert()
+		in.with = withList{with, recursive}
 		return in
 	case p.at("update"):
 		u := p.update()

@@ -47,7 +47,7 @@ func Parse(src string, pos int) (stmt Statement, end int, err error) {
 func (p *parser) statement() Statement {
 	switch {
 	case p.at("insert"):
-		return p.insert(nil)
+		return p.insert()
 	case p.at("with"):
 		return p.withStatement()
 	case p.at("truncate"):

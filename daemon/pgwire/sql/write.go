@@ -251,16 +251,21 @@ func give(rt *runtime, outs []*bound, row []value.Value, yield func([]value.Valu
 	return yield(out)
 }
 
+// before binds WITH in front of a write, whose table is none of it.
+func (b *binder) before(with withList) error {
+	for i := range with.list {
+		if err := b.with(&with.list[i], with.recursive, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // joined binds the tables that a write is to be joined with; where there are none it gives src. They do not see the
 // columns of the table that is written, which come first.
 func (b *binder) joined(src *source, ns *names, with withList, list []fromItem) (*source, error) {
-	for i := range with.list {
-		if err := b.with(&with.list[i], with.recursive, nil); err != nil {
-			return nil, err
-		}
-	}
-	if list == nil {
-		return src, nil
+	if err := b.before(with); err != nil || list == nil {
+		return src, err
 	}
 	own := slices.Clone(ns.cols)
 	clear(ns.cols)
@@ -425,6 +430,9 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 		for _, c := range rel.Columns() {
 			cols = append(cols, c.Name)
 		}
+	}
+	if err := b.before(in.with); err != nil {
+		return nil, err
 	}
 	q, n, err := b.inserted(in, rel, cols)
 	if err != nil {
