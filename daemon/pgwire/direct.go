@@ -31,6 +31,7 @@ type directScan struct {
 type cell struct {
 	oid      pgtype.OID
 	asBinary bool
+	asStored bool // see tableRelation.asStored
 }
 
 // direct is the scan that does the work of a plan; nil where the plan is more than a scan, or where the rows do not go
@@ -59,7 +60,7 @@ func (p *sqlPlan) direct(ctx context.Context, env *sqlEnv, k *call) (*directScan
 	d := &directScan{c: env.c, r: r, scan: scan, picked: picked, slots: p.slots}
 	d.cells = d.room[:0]
 	for i, j := range picked {
-		d.cells = append(d.cells, cell{r.cols[j].OID, format(w.formats, i) == 1})
+		d.cells = append(d.cells, cell{r.cols[j].OID, format(w.formats, i) == 1, r.asStored(j)})
 	}
 	return d, nil
 }
@@ -112,10 +113,12 @@ func (d *directScan) row(rec value.Value) error {
 		cell := &d.cells[i]
 		var item []byte
 		if stored {
-			var ok bool
 			item = d.slots.Item(i)
-			if out, ok = pgtype.AppendStored(out, item, cell.oid, cell.asBinary, &c.style); ok {
-				continue
+			if cell.asStored {
+				var ok bool
+				if out, ok = pgtype.AppendStored(out, item, cell.oid, cell.asBinary, &c.style); ok {
+					continue
+				}
 			}
 		}
 		v, err := d.column(rec, item, d.picked[i])

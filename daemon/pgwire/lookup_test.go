@@ -70,12 +70,15 @@ func TestJoinsByLookups(t *testing.T) {
 // TestLinksOfOldRecords: what is no record, in a column of links, is told of and not passed by.
 func TestLinksOfOldRecords(t *testing.T) {
 	addr, d := start(t, unauthenticated)
-	run(t, d, `CREATE old:1 SET by = 'person:1'; DEFINE TABLE OVERWRITE old SCHEMAFULL; DEFINE FIELD by ON old TYPE record<person>;
+	run(t, d, `CREATE |old:11..40| SET by = 'person:1'; CREATE old:1 SET by = 'person:1'; DEFINE TABLE OVERWRITE old SCHEMAFULL; DEFINE FIELD by ON old TYPE record<person>;
 		CREATE old:2 SET by = person:1`)
 	f := login(t, addr)
 	f.ask("SET dialect = 'sql'")
 	f.want("SELECT id, by FROM old WHERE id = 'old:2'", "T[id:25 by:25] D[old:2|person:1] C(SELECT 1) ZI")
 	f.want("SELECT by FROM old WHERE by = 'person:1'", "T[by:25] D[person:1] C(SELECT 1) ZI")
+	f.want("SELECT id, by FROM old WHERE id = 'old:1'", "T[id:25 by:25] E!22P02 ZI")
+	f.want("SELECT max(by) FROM old WHERE id > 'old:10'", "T[max:25] E!22P02 ZI")
+	f.want("SELECT by FROM old ORDER BY id", "T[by:25] E!22P02 ZI")
 	f.want("SELECT by FROM old WHERE by LIKE 'person:%'", "T[by:25] E!22P02 ZI")
 }
 

@@ -389,7 +389,7 @@ func (s *scanRows) row(rec value.Value) ([]value.Value, error) {
 	}
 	stored := s.slots != nil && rec.Kind() == value.KindObject && s.slots.Open(rec.Object())
 	for k, i := range s.wanted {
-		if stored {
+		if stored && s.r.asStored(i) {
 			if pgtype.StoredInto(&s.room[i], s.slots.Item(k), s.r.cols[i].OID) {
 				continue
 			}
@@ -463,6 +463,10 @@ func (r *tableRelation) column(rec value.Value, i int) (value.Value, error) {
 	}
 	return r.fit(i, v)
 }
+
+// asStored reports whether the values of column i may be read from the bytes of a record by the type of the column alone:
+// a string among links is to be told of (see fit).
+func (r *tableRelation) asStored(i int) bool { return r.t.Open || r.t.Columns[i].Ref == "" }
 
 // fit makes a value of the language one of the type of column i.
 func (r *tableRelation) fit(i int, v value.Value) (value.Value, error) {

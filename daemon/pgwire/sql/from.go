@@ -1,7 +1,6 @@
 package sql
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -247,64 +246,53 @@ func pushed(scan *Scan, s *source, at *scope, conds []*bound) (*Scan, error) {
 	return scan, nil
 }
 
-// unnest binds unnest of several arrays: a column for each, as many rows as the longest has elements.
-func (b *binder) unnest(f *funcRef, ns *names) (*source, error) {
-	alias := cmp.Or(f.alias, f.fn.name)
-	var cols []Column
-	var calls []func(*scope) (value.Value, error)
-	lateral := false
-	for i := range f.fn.args {
-		one := *f.fn
-		one.args = f.fn.args[i : i+1]
-		x, err := b.expr(&one, &names{cols: ns.cols, outer: ns.outer, sets: &[]*setCall{}, where: "FROM"})
+// unnest binds unnest of several arrays, as a set of rows with a column for each: as many as the longest has elements.
+func (b *binder) unnest(c *call, ns *names) (*bound, error) {
+	out := &bound{oid: pgtype.Record}
+	var arrays []*bound
+	for i := range c.args {
+		one := *c
+		one.args = c.args[i : i+1]
+		x, err := b.expr(&one, ns)
 		if err != nil {
 			return nil, err
 		}
-		lateral = lateral || len(x.cols) > 0
-		cols, calls = append(cols, Column{Name: f.fn.name, OID: x.oid}), append(calls, x.setArgs)
+		arrays, out.fields = append(arrays, x), append(out.fields, Column{Name: c.name, OID: x.oid})
 	}
-	if f.ordinality {
-		cols = append(cols, Column{Name: "ordinality", OID: pgtype.Int8})
-	}
-	s := b.leaf(ns, alias, renamed(cols, f.cols), nil)
-	s.lateral, s.title = lateral, "Function Scan on "+alias
-	s.leaf = func(rt *runtime, at *scope, _ []*bound, yield func(*scope) error) error {
-		lists, rows := make([][]value.Value, len(calls)), 0
-		for i, call := range calls {
-			v, err := call(at)
+	out.uses(arrays...)
+	out.setArgs = func(s *scope) (value.Value, error) {
+		var rows []value.Value
+		lists := make([][]value.Value, len(arrays))
+		for i, x := range arrays {
+			v, err := x.setArgs(s)
 			if err != nil {
-				return err
+				return value.None, err
 			}
 			lists[i] = elems(v)
-			rows = max(rows, len(lists[i]))
 		}
-		for n := range rows {
-			if err := rt.poll(); err != nil {
-				return err
-			}
-			row := make([]value.Value, s.n)
+		for n := 0; slices.ContainsFunc(lists, func(l []value.Value) bool { return n < len(l) }); n++ {
+			row := make([]value.Value, len(lists))
 			for i, list := range lists {
 				if n < len(list) {
 					row[i] = list[n]
 				}
 			}
-			if f.ordinality {
-				row[len(lists)] = value.Int(int64(n + 1))
-			}
-			if err := yield(at.with(s.at, row)); err != nil {
-				return err
-			}
+			rows = append(rows, value.ArrayOf(row))
 		}
-		return nil
+		return value.ArrayOf(rows), nil
 	}
-	return s, nil
+	return out, nil
 }
 
 func (b *binder) tableFunc(f *funcRef, ns *names) (*source, error) {
+	var x *bound
+	var err error
+	inner := &names{cols: ns.cols, outer: ns.outer, sets: &[]*setCall{}, where: "FROM"}
 	if f.fn.name == "unnest" && len(f.fn.args) > 1 {
-		return b.unnest(f, ns)
+		x, err = b.unnest(f.fn, inner)
+	} else {
+		x, err = b.expr(f.fn, inner)
 	}
-	x, err := b.expr(f.fn, &names{cols: ns.cols, outer: ns.outer, sets: &[]*setCall{}, where: "FROM"})
 	if err != nil {
 		return nil, err
 	}

@@ -273,10 +273,8 @@ func (b *binder) joined(src *source, ns *names, with withList, list []fromItem) 
 	if err != nil {
 		return nil, err
 	}
-	for i := range ns.cols[len(own):] {
-		if table := ns.cols[len(own)+i].table; table == own[0].table {
-			return nil, sqlstate.New("42712", "table name %q specified more than once", table)
-		}
+	if slices.ContainsFunc(ns.cols[len(own):], func(c colBind) bool { return c.table == own[0].table }) {
+		return nil, sqlstate.New("42712", "table name %q specified more than once", own[0].table)
 	}
 	copy(ns.cols, own)
 	return &source{at: src.at, n: src.n + from.n, kind: "cross", l: from, r: src}, nil
@@ -295,12 +293,13 @@ type writes struct {
 // that were.
 func (ws *writes) each(rt *runtime, yield func([]value.Value) error,
 	change func(*scope) ([]value.Value, error)) (int, error) {
+	joined := ws.src.l != nil
 	one := func(s *scope) (int, error) {
 		row, err := change(s)
 		if row == nil || err != nil {
 			return 0, err
 		}
-		if ws.outs != nil && ws.src.l != nil {
+		if joined && ws.outs != nil {
 			row = append(slices.Clone(row), s.row[len(row):]...)
 		}
 		return 1, give(rt, ws.outs, row, yield)
@@ -315,7 +314,7 @@ func (ws *writes) each(rt *runtime, yield func([]value.Value) error,
 	count := 0
 	done := map[string]bool{}
 	for _, s := range list {
-		if ws.src.l != nil {
+		if joined {
 			id := string(appendKey(nil, s.row[0]))
 			if done[id] {
 				continue

@@ -99,10 +99,10 @@ func awaitTaken(rs []*entered) {
 	}
 }
 
-// inMemory opens a store on a disk of its own.
-func inMemory(t *testing.T) *Store {
+// opened opens a store, and closes it with the test.
+func opened(t *testing.T, opt Options) *Store {
 	t.Helper()
-	st, err := Open(Options{Path: filepath.Join(t.TempDir(), "x.db"), FS: fault.NewDisk()})
+	st, err := Open(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,6 +112,12 @@ func inMemory(t *testing.T) *Store {
 		}
 	})
 	return st
+}
+
+// inMemory opens a store on a disk of its own.
+func inMemory(t *testing.T) *Store {
+	t.Helper()
+	return opened(t, Options{Path: filepath.Join(t.TempDir(), "x.db"), FS: fault.NewDisk()})
 }
 
 // TestALeaderTakesAllThatJoinedMeanwhile: those who come after a caller was told to lead, and before it does, are in

@@ -17,20 +17,6 @@ func quietOptions(t *testing.T) Options {
 		quietAfter: 20 * time.Millisecond}
 }
 
-func openQuiet(t *testing.T, opt Options) *Store {
-	t.Helper()
-	st, err := Open(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := st.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return st
-}
-
 // fill commits n new keys.
 func fill(t *testing.T, st *Store, name string, n int) {
 	t.Helper()
@@ -46,7 +32,7 @@ func fill(t *testing.T, st *Store, name string, n int) {
 // TestQuietCheckpoint: what was written is in data.db some time after the last commit, also what was replayed.
 func TestQuietCheckpoint(t *testing.T) {
 	opt := quietOptions(t)
-	st := openQuiet(t, opt)
+	st := opened(t, opt)
 	for i := range uint64(3) {
 		fill(t, st, fmt.Sprint("k", i), 150)
 		checkpoints(t, st, i+1)
@@ -68,14 +54,14 @@ func TestQuietCheckpoint(t *testing.T) {
 func TestQuietCheckpointAfterReplay(t *testing.T) {
 	opt := quietOptions(t)
 	opt.quietAfter = time.Hour
-	st := openQuiet(t, opt)
+	st := opened(t, opt)
 	fill(t, st, "k", 150)
 	copied := opt
 	copied.Path, copied.quietAfter = filepath.Join(t.TempDir(), "copy.db"), 20*time.Millisecond
 	if err := os.CopyFS(copied.Path, os.DirFS(opt.Path)); err != nil {
 		t.Fatal(err)
 	}
-	again := openQuiet(t, copied)
+	again := opened(t, copied)
 	if again.Stats().Bytes == 0 {
 		t.Fatal("nothing was replayed")
 	}
@@ -84,7 +70,7 @@ func TestQuietCheckpointAfterReplay(t *testing.T) {
 
 // TestSmallOverlaysStay: few keys are not worth a checkpoint, however long nothing is committed.
 func TestSmallOverlaysStay(t *testing.T) {
-	st := openQuiet(t, quietOptions(t))
+	st := opened(t, quietOptions(t))
 	fill(t, st, "k", 50)
 	time.Sleep(100 * time.Millisecond)
 	if n := st.Stats().Checkpoint; n != 0 {
@@ -96,7 +82,7 @@ func TestSmallOverlaysStay(t *testing.T) {
 func TestBusyStoresAreNotQuiet(t *testing.T) {
 	opt := quietOptions(t)
 	opt.quietAfter = time.Hour // look is called by hand
-	st := openQuiet(t, opt)
+	st := opened(t, opt)
 	c := st.commits
 	fill(t, st, "k", 2000)
 	for i := range 5 {
@@ -115,7 +101,7 @@ func TestBusyStoresAreNotQuiet(t *testing.T) {
 func TestCheckpointsAreTriedAgain(t *testing.T) {
 	opt := quietOptions(t)
 	opt.quietAfter = time.Hour
-	st := openQuiet(t, opt)
+	st := opened(t, opt)
 	fill(t, st, "k", 50)
 	c := st.commits
 	c.mu.Lock()
