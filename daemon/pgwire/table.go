@@ -464,8 +464,8 @@ func (r *tableRelation) column(rec value.Value, i int) (value.Value, error) {
 	return r.fit(i, v)
 }
 
-// asStored reports whether the values of column i may be read from the bytes of a record by the type of the column alone:
-// a string among links is to be told of (see fit).
+// asStored reports whether the values of column i may be read from the bytes of a record by the type of the column
+// alone: a string among links is to be told of (see fit).
 func (r *tableRelation) asStored(i int) bool { return r.t.Open || r.t.Columns[i].Ref == "" }
 
 // fit makes a value of the language one of the type of column i.
