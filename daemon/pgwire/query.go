@@ -308,7 +308,7 @@ func (p *sqlPlan) run(ctx context.Context, env *sqlEnv, k *call) (tag string, n 
 		return "SELECT ", n, err
 	}
 	if p.writer == nil {
-		p.writer = &tableWriter{c: env.c, blind: p.write.Columns == nil}
+		p.writer = &tableWriter{c: env.c, blind: p.write.Blind()}
 	}
 	p.writer.ctx = ctx
 	return p.write.Run(ctx, env, p.writer, k.args, k.out.row)

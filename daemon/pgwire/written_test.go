@@ -33,6 +33,14 @@ INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT (nothing) DO NOTHING
 INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT ON CONSTRAINT nothing DO NOTHING
 INSERT INTO u (id, name) VALUES ('u:6', 'y') ON CONFLICT DO UPDATE SET name = 'z'
 INSERT INTO u (id, name) VALUES ('u:7', 'y') ON CONFLICT (id) DO UPDATE SET name = excluded.nothing
+INSERT INTO u (id, name) VALUES ('u:8', 'a'), ('u:8', 'b') ON CONFLICT (id) DO UPDATE SET name = excluded.name
+INSERT INTO u (id, name) VALUES ('u:2', 'two'), ('u:2', 'b') ON CONFLICT (id) DO UPDATE SET name = excluded.name
+INSERT INTO u (id, name) VALUES ('u:2', 'two'), ('u:2', 'b') ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE excluded.name = 'b' RETURNING name
+UPDATE u SET name = 'two' WHERE id = 'u:2'
+INSERT INTO u (id, name) VALUES ('u:8', 'a'), ('u:8', 'b') ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE false
+INSERT INTO u (id, name) SELECT 'u:8', 'a' || n FROM generate_series(1, 2) n ON CONFLICT (id) DO UPDATE SET name = excluded.name WHERE false
+INSERT INTO u (id, name) VALUES ('u:8', 'a'), ('u:8', 'b') ON CONFLICT (id) DO NOTHING RETURNING name
+DELETE FROM u WHERE id = 'u:8'
 UPDATE u SET id = 'u:2', a = 8 WHERE id = 'u:2'
 SELECT * FROM u ORDER BY id
 WITH w AS (SELECT id || '0' AS id, name || '0' AS name FROM u WHERE id = 'u:1') INSERT INTO u (id, name) SELECT id, name FROM w RETURNING id, name

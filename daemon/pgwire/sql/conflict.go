@@ -82,11 +82,26 @@ func sorted(names []string) []string {
 	return slices.Compact(out)
 }
 
+// touched has the ids of the rows that one statement has made or changed; nil where it cannot come upon its own.
+type touched map[string]struct{}
+
+// note notes a row, which may be nil.
+func (t touched) note(rt *runtime, row []value.Value) error {
+	if t == nil || row == nil { // nil rows are not found either
+		return nil
+	}
+	t[row[0].Text()] = struct{}{}
+	return rt.hold(row[:1])
+}
+
 // insert makes a row, or does what is asked for about the one that is in its way. made is nil where nothing was made or
-// changed, or may be seen of it.
-func (up *upsert) insert(rt *runtime, to Writer, row []value.Value) (made []value.Value, err error) {
+// changed, or may be seen of it. own are the rows of the same statement before this one.
+func (up *upsert) insert(rt *runtime, to Writer, row []value.Value, own touched) (made []value.Value, err error) {
 	made, conflict, err := to.Insert(up.table, up.cols, row, up.key.Name)
 	if !conflict || err == nil && up.sets == nil {
+		if err == nil {
+			err = own.note(rt, made)
+		}
 		return made, err
 	}
 	wide, found, failed := up.there(rt, row)
@@ -98,6 +113,10 @@ func (up *upsert) insert(rt *runtime, to Writer, row []value.Value) (made []valu
 	case up.sets == nil:
 		return nil, nil
 	}
+	if _, again := own[wide[0].Text()]; again {
+		return nil, sqlstate.New(sqlstate.CardinalityViolation,
+			"ON CONFLICT DO UPDATE command cannot affect row a second time")
+	}
 	s := &scope{rt: rt, row: wide}
 	if ok, err := all(up.where, s); err != nil || !ok {
 		return nil, err
@@ -106,7 +125,10 @@ func (up *upsert) insert(rt *runtime, to Writer, row []value.Value) (made []valu
 	if err != nil {
 		return nil, err
 	}
-	return to.Update(up.table, wide[0], up.set, vs)
+	if made, err = to.Update(up.table, wide[0], up.set, vs); err == nil {
+		err = own.note(rt, made)
+	}
+	return made, err
 }
 
 // there finds the row with the same key as one of an INSERT, if it may be seen: its columns, then those of the INSERT.

@@ -9,7 +9,7 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// Writer changes the rows of tables. The rows that it gives may be without values where the write returns no columns.
+// Writer changes the rows of tables. The rows that it gives may be without values where the Write is Blind.
 type Writer interface {
 	// Insert makes a row of the named columns. Where a row with the same values of a unique key is there already, and
 	// key is not empty, it answers conflict: without an error if key is the name of that one or AnyKey. made is nil
@@ -53,6 +53,7 @@ type Write struct {
 	Columns []Column // of RETURNING; nil: none
 	Params  []pgtype.OID
 	makes   bool   // it makes one row and reads none
+	looks   bool   // it looks at the rows that its Writer gives
 	key     *bound // the id of the only row that it changes, without a look at its values; nil: it reads rows
 	rel     Relation
 	run     func(rt *runtime, w Writer, yield func([]value.Value) error) (int, error)
@@ -96,6 +97,9 @@ func (w *Write) Run(ctx context.Context, env Env, to Writer, params []value.Valu
 	n, err = w.run(rt, to, yield)
 	return w.tag, n, err
 }
+
+// Blind reports whether a run does not look at the values of the rows that its Writer gives.
+func (w *Write) Blind() bool { return w.Columns == nil && !w.looks }
 
 // Single reports whether one change of its Writer is all that a run with these parameters does.
 func (w *Write) Single(ctx context.Context, params []value.Value) bool {
@@ -439,7 +443,6 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 	}
 	cols = cols[:n]
 	w := &Write{tag: "INSERT 0 ", explain: over("Insert on "+in.Table.name, q.explain)}
-	w.makes = in.Conflict == nil && b.leaves == 1 && in.Source != nil && len(in.Source.values) == 1
 	var outs []*bound
 	if w.Columns, outs, err = b.returning(in.Returning, ns); err != nil {
 		return nil, err
@@ -450,19 +453,22 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 			return nil, err
 		}
 	}
-	insert := func(rt *runtime, to Writer, row []value.Value, yield func([]value.Value) error) (int, error) {
-		made, err := up.insert(rt, to, row)
-		if made == nil || err != nil {
-			return 0, err
-		}
-		return 1, give(rt, outs, made, yield)
-	}
+	one := in.Source == nil || len(in.Source.values) == 1
+	w.makes = in.Conflict == nil && b.leaves == 1 && in.Source != nil && one
+	w.looks = up.sets != nil && !one
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
 		count := 0
+		var own touched
+		if w.looks {
+			own = touched{}
+		}
 		each := func(row []value.Value) error {
-			n, err := insert(rt, to, row, yield)
-			count += n
-			return err
+			made, err := up.insert(rt, to, row, own)
+			if made == nil || err != nil {
+				return err
+			}
+			count++
+			return give(rt, outs, made, yield)
 		}
 		if w.makes {
 			err := q.run(rt, nil, each)
