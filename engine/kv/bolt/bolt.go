@@ -146,7 +146,7 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	c := &committer{s: s, version: applied}
+	c := &committer{s: s, version: applied, gather: gathering{patience: usual}}
 	c.rested = sync.NewCond(&c.mu)
 	news := newReplayReport(s.opt.Log, s.opt.Path)
 	var loader overlay.Loader

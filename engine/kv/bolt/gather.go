@@ -7,9 +7,9 @@ import (
 
 // How gathering goes about it.
 const (
-	probe    = 16               // groups of one after which it looks whether there are others
-	patience = time.Millisecond // a wait that takes longer is not repeated for rarely times as long
-	rarely   = 100
+	probe  = 16               // groups of one after which it looks whether there are others
+	usual  = time.Millisecond // patience of a store
+	rarely = 100
 )
 
 // gathering is how the caller that leads a group lets those go first that are about to commit, for they join the group:
@@ -18,9 +18,10 @@ const (
 // themselves. A caller that is alone does not pay for it each time, as it wakes a processor that has nothing to do.
 // Only the caller that leads uses it.
 type gathering struct {
-	several bool      // the last group was of several
-	ones    int       // groups of one since others went first
-	after   time.Time // others do not go first before that
+	patience time.Duration // a wait that takes longer is not repeated for rarely times as long
+	several  bool          // the last group was of several
+	ones     int           // groups of one since others went first
+	after    time.Time     // others do not go first before that
 }
 
 // wait lets others go first, where that may be of use. Where the processors are taken by those who compute for long, it
@@ -35,7 +36,7 @@ func (g *gathering) wait() {
 		return
 	}
 	runtime.Gosched()
-	if took := time.Since(began); took > patience {
+	if took := time.Since(began); took > g.patience {
 		g.after = began.Add(took * rarely)
 	}
 }
