@@ -28,7 +28,14 @@ type tableRelation struct {
 func newTableRelation(c *conn, t *catalog.Table) *tableRelation {
 	r := &tableRelation{c: c, t: t}
 	for i, col := range t.Columns {
-		r.cols = append(r.cols, sql.Column{Name: col.Name, OID: col.OID, Table: t.OID, Attr: int16(i + 1)})
+		out := sql.Column{Name: col.Name, OID: col.OID, Table: t.OID, Attr: int16(i + 1)}
+		switch {
+		case i == 0:
+			out.Spell = func(text string) string { return spellID(t.Name, text) }
+		case col.Ref != "":
+			out.Spell = func(text string) string { return spellID(col.Ref, text) }
+		}
+		r.cols = append(r.cols, out)
 	}
 	return r
 }
@@ -619,12 +626,37 @@ func (r *tableRelation) stored(column string, v value.Value) (value.Value, error
 
 // link is the record that a column with links names by v, a string.
 func (r *tableRelation) link(name string, v value.Value) (value.Value, error) {
-	v, err := parse.RecordID(v.Str())
-	if err != nil {
-		return value.None, sqlstate.New(sqlstate.InvalidText, "column %q needs the id of a record, such as %s:1", name,
-			r.t.Name)
+	text := v.Str()
+	if v, err := parse.RecordID(text); err == nil {
+		return v, nil
 	}
-	return v, nil
+	for _, col := range r.t.Columns {
+		if v, ok := looseID(col.Ref, text); ok && col.Name == name {
+			return v, nil
+		}
+	}
+	return value.None, sqlstate.New(sqlstate.InvalidText, "column %q needs the id of a record, such as %s:1", name,
+		r.t.Name)
+}
+
+// looseID is the record of a table that a text names whose key would need quotes: table:550e8400-e29b-….
+func looseID(table, text string) (value.Value, bool) {
+	key, ok := strings.CutPrefix(text, table+":")
+	if !ok || key == "" || table == "" || value.QuoteIdent(table) != table {
+		return value.None, false
+	}
+	return value.Record(table, value.Str(key)), true
+}
+
+// spellID is the id of the record of a table that a text names, or the text.
+func spellID(table, text string) string {
+	if rec, err := parse.RecordID(text); err == nil && rec.Kind() == value.KindRecord {
+		return rec.Text()
+	}
+	if rec, ok := looseID(table, text); ok {
+		return rec.Text()
+	}
+	return text
 }
 
 // linked reports whether a column holds an end of a relation.
@@ -650,6 +682,9 @@ func (r *tableRelation) recordOf(id value.Value) (value.Value, error) {
 		if v.Record().Table != r.t.Name {
 			return value.None, sqlstate.New(sqlstate.InvalidText, "%q is no record of table %q", text, r.t.Name)
 		}
+		return v, nil
+	}
+	if v, ok := looseID(r.t.Name, text); ok {
 		return v, nil
 	}
 	if v, err := parse.RecordID(value.QuoteIdent(r.t.Name) + ":" + text); err == nil && v.Kind() == value.KindRecord {

@@ -96,6 +96,49 @@ SELECT count(*) FROM u
 EXPLAIN TRUNCATE u
 TRUNCATE
 TRUNCATE u u
+SELECT n FROM generate_series(1, 9) n WHERE n BETWEEN SYMMETRIC 5 AND 3 ORDER BY n
+SELECT 2 NOT BETWEEN SYMMETRIC 3 AND 1, 2 BETWEEN ASYMMETRIC 3 AND 1, NULL BETWEEN SYMMETRIC 1 AND 2, 2 BETWEEN SYMMETRIC NULL AND 1
+SELECT n + 1 BETWEEN 2 AND 3, n + 1 IN (2, 9), n + 1 NOT IN (2, NULL), (n + 1, 'a') IN ((2, 'a'), (3, 'b')) FROM generate_series(1, 3) n ORDER BY n
+SELECT CASE n + 1 WHEN 2 THEN 'two' WHEN 3 THEN 'three' END FROM generate_series(1, 3) n ORDER BY n
+SELECT (n % 2) IN (0), count(*) FROM generate_series(1, 5) n GROUP BY n % 2 ORDER BY 1
+SELECT jsonb_set('{"a": [1, 2]}', '{a,0}', '"x"') = '{"a": ["x", 2]}', jsonb_set('{"a": 1}', '{b}', '[1]') = '{"a": 1, "b": [1]}', jsonb_set('{"a": 1}', '{b}', '2', false) = '{"a": 1}'
+SELECT jsonb_set('[1, 2]', '{-1}', '3') = '[1, 3]', jsonb_set('[1]', '{-5}', '0') = '[0, 1]', jsonb_set('[1]', '{7}', '2') = '[1, 2]', jsonb_set('[1]', '{7,a}', '2') = '[1]'
+SELECT jsonb_set('{"a": {"b": 1}}', '{a,b}', NULL), jsonb_set('{"a": 1}', '{}', '2') = '{"a": 1}', jsonb_set('{"a": 1}', '{a,b}', '2') = '{"a": 1}', jsonb_set('{"a": {}}', '{x,b}', '2') = '{"a": {}}'
+SELECT jsonb_set('1', '{a}', '2')
+SELECT jsonb_set('[1]', '{a}', '2')
+SELECT jsonb_set('[1]', ARRAY[NULL]::text[], '2')
+SELECT jsonb_insert('[1, 2]', '{1}', '9') = '[1, 9, 2]', jsonb_insert('[1, 2]', '{1}', '9', true) = '[1, 2, 9]', jsonb_insert('{"a": 1}', '{b}', '9') = '{"a": 1, "b": 9}', jsonb_insert('[1]', '{-1}', '0') = '[0, 1]'
+SELECT jsonb_insert('{"a": 1}', '{a}', '9')
+SELECT '{"a": 1, "b": 2}'::jsonb - 'a' = '{"b": 2}', '["a", "b", 1]'::jsonb - 'a' = '["b", 1]', '[1, 2]'::jsonb - 0 = '[2]', '[1, 2]'::jsonb - -1 = '[1]', '[1, 2]'::jsonb - 5 = '[1, 2]'
+SELECT '{"a": 1, "b": 2}'::jsonb - ARRAY['a', 'x'] = '{"b": 2}', '{"a": {"b": 1}}'::jsonb #- '{a,b}' = '{"a": {}}', '[1, [2, 3]]'::jsonb #- '{1,0}' = '[1, [3]]', '{"a": 1}'::jsonb #- '{x,y}' = '{"a": 1}'
+SELECT '1'::jsonb - 'a'
+SELECT '{"a": 1}'::jsonb - 1
+SELECT '{"a": 1}'::jsonb - 1.5
+SELECT '{"a": null}'::jsonb ? 'a', '["a", 1]'::jsonb ? 'a', '["a", 1]'::jsonb ? '0', '"a"'::jsonb ? 'a', '{"a": {"b": 1}}'::jsonb ? 'b'
+SELECT '{"a": 1}'::jsonb ?| ARRAY['x', 'a'], '{"a": 1}'::jsonb ?| '{}', '{"a": 1}'::jsonb ?& '{a,b}', '["a", "b"]'::jsonb ?& ARRAY['a', 'b'], '{"a": 1}'::jsonb ?& '{}'
+SELECT '{"a": 1}'::jsonb || '{"b": 2}' = '{"a": 1, "b": 2}', '[1]' || '[2]'::jsonb = '[1, 2]', jsonb_typeof('{"a": 1}'::jsonb || '{"b": 2}')
+SELECT jsonb_strip_nulls('{"a": null, "b": [null, {"c": null}]}') = '{"b": [null, {}]}', jsonb_extract_path('{"a": [1, {"b": 2}]}', 'a', '1', 'b') = '2', jsonb_extract_path_text('{"a": "x"}', 'a'), json_typeof('[1]'), json_array_length('[1, 2]')
+SELECT jsonb_array_length('{}')
+SELECT * FROM jsonb_array_elements_text('["a", 1, null, true]')
+SELECT e, e.value, value->'a' FROM jsonb_array_elements('[{"a": 1}]') AS e WHERE e->>'a' = '1' AND false
+SELECT e->>'a' FROM jsonb_array_elements('[{"a": 1}, {"a": 2}]') AS e ORDER BY 1
+SELECT key, value FROM jsonb_each_text('{"a": 1, "b": null, "c": "x"}') ORDER BY key
+SELECT k, v->0 FROM json_each('{"a": [1]}') AS t(k, v) WHERE v IS NULL
+SELECT jsonb_object_keys('{"b": 1, "a": 2}') ORDER BY 1
+SELECT jsonb_array_elements('{}')
+SELECT jsonb_each('[]')
+SELECT to_jsonb(1.5::numeric) = '1.5', to_jsonb(2::numeric) = '2', jsonb_build_object('n', 0.1)->'n' = '0.1', jsonb_typeof(to_jsonb(0.1)), jsonb_build_array(ARRAY[0.5])->0->0 = '0.5'
+SELECT to_jsonb('2024-01-02 03:04:05.5+00'::timestamptz)#>>'{}', to_jsonb('2024-01-02 03:04:05'::timestamp)#>>'{}', jsonb_build_array('2024-01-02'::date)->>0, jsonb_agg('2024-01-02 03:04:05+00'::timestamptz)->>0
+SELECT to_jsonb(q)->>'t', jsonb_typeof(to_jsonb(q)->'n') FROM (SELECT '2024-01-02 03:04:05+00'::timestamptz AS t, sum(0.5) AS n) q
+INSERT INTO u (id, name, a, b) VALUES ('u:1', 'one', 1, 2), ('u:550e8400-e29b-41d4-a716-446655440000', 'uuid', 3, 4), ('u:1_2', NULL, 5, 6)
+SELECT name FROM u WHERE id = 'u:550e8400-e29b-41d4-a716-446655440000'
+SELECT a FROM u WHERE id IN ('u:1_2', 'u:1') ORDER BY a
+SELECT a FROM u WHERE id = ANY ('{u:1_2,u:1}') AND id <> 'u:1'
+SELECT q.a FROM (SELECT id, a FROM u) q WHERE q.id = 'u:1_2'
+WITH q AS (SELECT id, a FROM u) SELECT a FROM q WHERE CASE id WHEN 'u:1_2' THEN true END
+UPDATE u SET b = 7 WHERE id = 'u:550e8400-e29b-41d4-a716-446655440000' RETURNING b
+INSERT INTO u (id, b) VALUES ('u:1_2', 8) ON CONFLICT (id) DO UPDATE SET b = excluded.b RETURNING a, b
+DELETE FROM u WHERE id = 'u:1_2' RETURNING a
 `
 
 // TestWrittenAgainstPostgreSQL runs writtenStatements at both servers.

@@ -68,8 +68,8 @@ type (
 		not  bool
 	}
 	between struct {
-		x, low, high Expr
-		not          bool
+		x, low, high   Expr
+		not, symmetric bool
 	}
 	anyTest struct {
 		x   Expr

@@ -4,7 +4,11 @@ import { host, port } from "../node/step.mjs";
 
 export const nacre = process.argv[4] === "nacre";
 export const options = {
-  host, port: +port, user: "root", password: "secret", database: nacre ? "test/test" : "postgres",
+  host,
+  port: +port,
+  user: "root",
+  password: "secret",
+  database: nacre ? "test/test" : "postgres",
   options: nacre ? "-c dialect=sql" : "",
 };
 
@@ -28,16 +32,71 @@ export const refused = (list) =>
 
 // The rows that each program inserts. Fields that are not there are NULL.
 export const people = [
-  { id: "person:1", name: "Ada", email: "ada@example.com", age: 36, score: 1.5, balance: "10.25", active: true,
-    born: new Date("1985-12-10T08:30:00.125Z"), tags: ["math", "poetry"], meta: { city: "London", langs: ["en", "fr"] }, boss_id: null },
-  { id: "person:2", name: "Bob", email: "bob@example.com", age: 41, score: -2.25, balance: "0.1", active: true,
-    born: new Date("1979-01-02T00:00:00Z"), tags: [], meta: { city: "Paris", n: 7, deep: { a: [1, null, "x"] } }, boss_id: "person:1" },
-  { id: "person:3", name: "Cleo", email: "cleo@example.com", age: 29, score: null, balance: null, active: false,
-    born: null, tags: null, meta: null, boss_id: "person:1" },
-  { id: "person:4", name: "Dan 100%", email: null, age: null, score: 0, balance: "99999999999.123456789", active: true,
-    born: new Date("2001-06-15T12:00:00Z"), tags: ["a,b", 'c"d', "e'f\\"], meta: { city: "London" }, boss_id: "person:2" },
-  { id: "person:5", name: "eve_ß", email: "eve@example.com", age: 29, score: 100, balance: "-5", active: false,
-    born: new Date("1995-03-03T03:03:03Z"), tags: ["math"], meta: {}, boss_id: null },
+  {
+    id: "person:1",
+    name: "Ada",
+    email: "ada@example.com",
+    age: 36,
+    score: 1.5,
+    balance: "10.25",
+    active: true,
+    born: new Date("1985-12-10T08:30:00.125Z"),
+    tags: ["math", "poetry"],
+    meta: { city: "London", langs: ["en", "fr"] },
+    boss_id: null,
+  },
+  {
+    id: "person:2",
+    name: "Bob",
+    email: "bob@example.com",
+    age: 41,
+    score: -2.25,
+    balance: "0.1",
+    active: true,
+    born: new Date("1979-01-02T00:00:00Z"),
+    tags: [],
+    meta: { city: "Paris", n: 7, deep: { a: [1, null, "x"] } },
+    boss_id: "person:1",
+  },
+  {
+    id: "person:3",
+    name: "Cleo",
+    email: "cleo@example.com",
+    age: 29,
+    score: null,
+    balance: null,
+    active: false,
+    born: null,
+    tags: null,
+    meta: null,
+    boss_id: "person:1",
+  },
+  {
+    id: "person:4",
+    name: "Dan 100%",
+    email: null,
+    age: null,
+    score: 0,
+    balance: "99999999999.123456789",
+    active: true,
+    born: new Date("2001-06-15T12:00:00Z"),
+    tags: ["a,b", 'c"d', "e'f\\"],
+    meta: { city: "London" },
+    boss_id: "person:2",
+  },
+  {
+    id: "person:5",
+    name: "eve_ß",
+    email: "eve@example.com",
+    age: 29,
+    score: 100,
+    balance: "-5",
+    active: false,
+    born: new Date("1995-03-03T03:03:03Z"),
+    tags: ["math"],
+    meta: {},
+    boss_id: null,
+  },
 ];
 const day = (n) => new Date(Date.UTC(2024, 0, n, 12));
 export const posts = [
@@ -48,9 +107,18 @@ export const posts = [
   { id: "post:5", title: "Cheese", author_id: "person:2", views: 50, published: false, created_at: day(5) },
   { id: "post:6", title: "Of an unknown author", author_id: null, views: 3, published: true, created_at: day(6) },
 ];
-export const labels = [{ id: "tag:1", label: "food" }, { id: "tag:2", label: "science" }, { id: "tag:3", label: "unused" }];
-export const tagged = [["1", "2"], ["2", "2"], ["4", "1"], ["5", "1"], ["5", "2"]].map(([p, t]) =>
-  ({ id: `post_tag:p${p}t${t}`, post_id: `post:${p}`, tag_id: `tag:${t}` }));
+export const labels = [
+  { id: "tag:1", label: "food" },
+  { id: "tag:2", label: "science" },
+  { id: "tag:3", label: "unused" },
+];
+export const tagged = [
+  ["1", "2"],
+  ["2", "2"],
+  ["4", "1"],
+  ["5", "1"],
+  ["5", "2"],
+].map(([p, t]) => ({ id: `post_tag:p${p}t${t}`, post_id: `post:${p}`, tag_id: `tag:${t}` }));
 
 // run runs the steps in order. A step that throws ends none of the others.
 export async function run(end) {
@@ -59,7 +127,10 @@ export async function run(end) {
     try {
       line = { step: name, answer: await f() };
     } catch (err) {
-      const at = err.stack?.split("\n").find((l) => l.includes(".mjs:") && !l.includes("node_modules"))?.trim();
+      const at = err.stack
+        ?.split("\n")
+        .find((l) => l.includes(".mjs:") && !l.includes("node_modules"))
+        ?.trim();
       line = { step: name, failed: `${err.message} ${err.code ?? err.cause?.message ?? ""} ${at ?? ""}` };
     }
     console.log(JSON.stringify(line));
