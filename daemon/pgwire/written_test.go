@@ -139,6 +139,23 @@ WITH q AS (SELECT id, a FROM u) SELECT a FROM q WHERE CASE id WHEN 'u:1_2' THEN 
 UPDATE u SET b = 7 WHERE id = 'u:550e8400-e29b-41d4-a716-446655440000' RETURNING b
 INSERT INTO u (id, b) VALUES ('u:1_2', 8) ON CONFLICT (id) DO UPDATE SET b = excluded.b RETURNING a, b
 DELETE FROM u WHERE id = 'u:1_2' RETURNING a
+SELECT 'abc'::varchar(2), CAST('äöü' AS character varying(1)), 'x'::varchar(5), 1.256::numeric(10,2), -2.5::numeric(3), 12345::numeric(5,0), NULL::varchar(1)
+SELECT 123.4::numeric(3,1)
+SELECT (a, b) IS NULL, (a, b) IS NOT NULL, NOT (a, b) IS NULL FROM (VALUES (1, 2), (1, NULL), (NULL, NULL)) v(a, b) ORDER BY a, b
+SELECT q IS NULL, q IS NOT NULL FROM (SELECT 1 AS x) p LEFT JOIN (SELECT 2 AS y, 3 AS z) q ON false
+SELECT ('{"a": {"b": 1}}'::jsonb)['a']['b'] = '1', ('[5, 6]'::jsonb)[1] = '6', ('[5, 6]'::jsonb)[-1] = '6', ('{"a": 1}'::jsonb)['x'] IS NULL
+UPDATE u SET (name, a) = ('both', 77), b = DEFAULT WHERE id = 'u:1' RETURNING name, a, b
+UPDATE u SET (name, a) = ROW (name || '!', DEFAULT) WHERE id = 'u:1' RETURNING name, a, b
+UPDATE u SET (name, a) = ('x', 1, 2) WHERE id = 'u:1'
+SELECT array_prepend('x', ARRAY['a', 'b']), array_replace(ARRAY[1, 2, 1], 1, 9), array_positions(ARRAY['a', 'b', 'a'], 'a')
+SELECT div(7, 2), div(-7, 2), div(7.5, 2), pi() > 3, to_hex(255), to_hex(-1), pg_typeof(1)::text, pg_typeof('{}'::jsonb)::text, pg_typeof(NULL::timestamptz)::text
+SELECT div(1, 0)
+SELECT encode(decode('616263', 'hex'), 'base64'), decode('YWJj', 'base64') = 'abc'::bytea, translate('abcba', 'abx', 'x'), to_timestamp(1.5), to_timestamp(-0.25)
+SELECT decode('6', 'hex')
+SELECT jsonb_path_query('{"a": [{"b": 1}, {"b": [2, 3]}, {"c": null}]}', '$.a.b') = '1'
+SELECT jsonb_path_query_array('{"a": [{"b": 1}, {"b": [2, 3]}]}', '$.a[*].b[*]') = '[1, 2, 3]', jsonb_path_query_array('{"a": [{"b": 1}, {"b": [2, 3]}]}', '$.a.b') = '[1, [2, 3]]', jsonb_path_query_array('{"a": [1, 2, 3]}', '$.a[last - 1]') = '[2]'
+SELECT jsonb_path_query_first('{"a": [{"b": 1}]}', '$.a[0][0].b') = '1', jsonb_path_query_first('{"a": null}', '$.a') = 'null', jsonb_path_query_first('{"a": 1}', '$.b') IS NULL, jsonb_path_query_first('{"x y": 1}', '$."x y"') = '1', jsonb_path_query_array('{"a": 1, "b": 2}', 'lax $.*') = '[1, 2]'
+SELECT jsonb_path_exists('{"a": [1]}', '$.a[*]'), jsonb_path_exists('{"a": []}', '$.a[*]'), jsonb_path_exists('{"a": [1]}', '$.a[1]'), jsonb_path_exists('{"a": [1]}', '$')
 `
 
 // TestWrittenAgainstPostgreSQL runs writtenStatements at both servers.
@@ -195,6 +212,10 @@ func TestRefusedStatements(t *testing.T) {
 		}
 	}
 	f.want("SELECT count(*) FROM person", "T[count:20] D[0] C(SELECT 1) ZI")
+	for _, path := range []string{"$.a ? (@ > 1)", "strict $.a", "$.a.size()", "$.a + 1", "$[1 to 2]", "$.a[", "a",
+		""} {
+		f.want("SELECT jsonb_path_exists('{}', '"+path+"')", "T[jsonb_path_exists:16] E!0A000 ZI")
+	}
 	f.want("INSERT INTO person (id, name) VALUES ('person:1', 'Ada'), ('2', 'Bob'), (NULL, 'Eve')", "C(INSERT 0 3) ZI")
 	f.want("INSERT INTO person (id, name) VALUES ('2', 'Bea') ON CONFLICT (id) DO UPDATE SET id = excluded.id, name = excluded.name || person.name RETURNING id, name", "T[id:25 name:25] D[person:2|BeaBob] C(INSERT 0 1) ZI")
 	f.want("INSERT INTO person (id, name) VALUES ('2', 'Bea') ON CONFLICT (id) DO UPDATE SET id = '3'", "E!0A000 ZI")

@@ -98,6 +98,7 @@ type (
 type typeName struct {
 	name string
 	pos  int
+	mods []Token // in parentheses behind it: a length, or a precision and a scale
 }
 
 type orderKey struct {

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine/value"
@@ -207,6 +209,11 @@ func (b *binder) isTest(x *isTest, ns *names) (*bound, error) {
 		}
 		is := v.IsNone()
 		switch x.kind {
+		case "null":
+			if e.oid == pgtype.Record && !is { // all of its values are, or none is
+				is = !slices.ContainsFunc(elems(v), func(f value.Value) bool { return f.IsNone() == x.not })
+				return value.Bool(is), nil
+			}
 		case "true":
 			is = truth(v)
 		case "false":

@@ -260,6 +260,12 @@ step("JSON", async () => [
     .returning("meta"),
   await db("person").where("id", "person:3").update({ meta: null }).returning("meta"),
 ]);
+step("paths of JSON", async () => [
+  await db("person").jsonExtract("meta", "$.deep.a[2]", "x").where("id", "person:2"),
+  await db("person").jsonExtract("meta", "$.city", "city").orderBy("id"),
+  await db("person").whereJsonPath("meta", "$.n", ">", 6).pluck("id"),
+  await db("person").whereJsonPath("meta", "$.city", "=", "Paris").pluck("id"),
+]);
 step("arrays", async () => [
   await db("person").whereRaw("? = any(tags)", ["math"]).orderBy("id").pluck("id"),
   await db("person")
