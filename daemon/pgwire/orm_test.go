@@ -38,7 +38,7 @@ func TestORMs(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		steps int // at least
-	}{{"drizzle", 23}, {"knex", 27}, {"kysely", 28}, {"sequelize", 21}, {"typeorm", 21}} {
+	}{{"drizzle", 23}, {"knex", 28}, {"kysely", 28}, {"sequelize", 21}, {"typeorm", 21}} {
 		t.Run(tc.name, func(t *testing.T) {
 			resetTables(t, pg, d)
 			ours := make(chan []ormAnswer, 1)

@@ -233,6 +233,47 @@ step("raw queries with bindings", async () => [
     .rows,
   (await db.select(db.raw("now() > ?::timestamptz as later", [new Date(0)])))[0],
 ]);
+step("functions in raw queries", async () => {
+  const rows = async (text, bindings = []) => (await db.raw(text, bindings)).rows;
+  return [
+    await db("post")
+      .where("id", "post:3")
+      .update({ updated_at: db.fn.now(6) }),
+    await rows("select created_at::date::text as d, (created_at at time zone 'UTC')::text as e from post order by id"),
+    await rows("select to_char(created_at, 'YYYY-MM') as m, count(*)::int as n from post group by 1 order by 1"),
+    await rows("select id from post where created_at > ?::timestamptz - interval '1 day' order by id", ["2024-01-05"]),
+    await rows("select extract(year from born)::int as y, date_part('month', born) as m from person order by id"),
+    await rows("select greatest(age, 30) as a, least(score, 1) as b, nullif(age, 29) as c from person order by id"),
+    await rows("select concat(name, ' ', age) as a, concat_ws('-', name, null, age) as b from person order by id"),
+    await rows(
+      "select left(name, 2) as a, lpad(age::text, 5, '0') as b, split_part(email, '@', 1) as c from person order by id",
+    ),
+    await rows(
+      "select regexp_replace(name, '[aeiou]', '*', 'g') as a, initcap(name) as b, md5(name) as c from person order by id",
+    ),
+    await rows(
+      "select bool_and(active) as a, bool_or(active) as b, count(*) filter (where active)::int as c from person",
+    ),
+    await rows(
+      "select cast(age as text) as a, age::float8 as b, name::varchar(2) as c, (score * 1.234)::numeric(9, 1)::float8 as d from person order by id",
+    ),
+    await rows("select id from person where (age, score) is not null order by id"),
+    await rows("update post set (title, views) = (?, ?) where id = 'post:3' returning title, views", ["A draft", 0]),
+    await rows("select d::date::text from generate_series(?::timestamptz, ?::timestamptz, '1 day'::interval) d", [
+      "2024-01-01",
+      "2024-01-03",
+    ]),
+    await rows("select row_to_json(t) as j, to_jsonb(t) - 'id' as k from tag t order by id"),
+    await rows("select pg_typeof(age)::text as a, pg_typeof(meta)::text as b from person limit 1"),
+    await rows(
+      "select p.id, t.n from person p cross join lateral (select count(*)::int as n from post where author_id = p.id) t order by p.id",
+    ),
+    await db.transaction(async (t) => {
+      await t.raw("set local statement_timeout = 1000");
+      return (await t.raw("show statement_timeout")).rows;
+    }),
+  ];
+});
 step("JSON", async () => [
   await db("person").select(db.raw("meta->>'city' as city")).whereRaw("meta->>'city' = ?", ["London"]).orderBy("id"),
   await db("person").whereJsonSupersetOf("meta", { city: "London" }).orderBy("id").pluck("id"),

@@ -416,6 +416,8 @@ step("upsert and bulkCreate with conflicts", async () => [
   await Tag.create({ id: "tag:9", label: "food" }).catch((e) => [e.name, Object.keys(e.fields)]),
   await code(() => Person.create({ id: "person:9" })),
   plain(await Tag.findCreateFind({ where: { label: "food" }, defaults: { id: "tag:9" } })),
+  plain(await Tag.findCreateFind({ where: { label: "not yet there" }, defaults: { id: "tag:9" } })),
+  await Tag.destroy({ where: { id: "tag:9" } }),
   plain(await Tag.findOrBuild({ where: { label: "food" } })),
 ]);
 step("destroy, soft delete and restore", async () => {
