@@ -6,12 +6,15 @@ import (
 	"io"
 	"net"
 	"regexp"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
+	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/parse"
+	"github.com/nacredb/nacre/engine/value"
 )
 
 // translate is an error of the engine as the wire has it. What has no business outside is logged.
@@ -32,10 +35,55 @@ func (c *conn) translate(err error) *sqlstate.Error {
 		c.srv.Log.Error("statement failed", "err", e.Err)
 	}
 	out := stateOf(e)
+	if out.Code == sqlstate.UniqueViolation && out.Detail == "" {
+		out.Detail = c.keyDetail(out, e.Msg)
+	}
 	if late {
 		out.Code = "25P03"
 	}
 	return out
+}
+
+// violated finds the values in the error of a unique index.
+var violated = regexp.MustCompile("(?s)^Database index `[^`]*` already contains (.*), with record `[^`]*:.*`$")
+
+// keyDetail tells the columns of the unique index that an error names, and the values where the error tells them whole.
+// Clients take it apart.
+func (c *conn) keyDetail(e *sqlstate.Error, msg string) string {
+	if c.schema == nil {
+		return ""
+	}
+	var cols, values []string
+	for _, t := range c.schema.Tables {
+		for _, ix := range t.Indexes {
+			if t.Name == e.Table && ix.Name == e.Constraint {
+				for _, n := range ix.Columns {
+					if n > 0 {
+						cols = append(cols, t.Columns[n-1].Name)
+					}
+				}
+			}
+		}
+	}
+	if len(cols) == 0 {
+		return ""
+	}
+	if m := violated.FindStringSubmatch(msg); m != nil {
+		v, err := parse.Value(m[1])
+		list := []value.Value{v}
+		if len(cols) > 1 && v.Kind() == value.KindArray {
+			list = v.Elems()
+		}
+		for _, v := range list {
+			if err == nil && len(list) == len(cols) {
+				values = append(values, string(pgtype.AppendText(nil, pgtype.TypeOf(v), v, &c.style)))
+			}
+		}
+	}
+	if len(values) == 0 {
+		return "Key (" + strings.Join(cols, ", ") + ") already exists."
+	}
+	return "Key (" + strings.Join(cols, ", ") + ")=(" + strings.Join(values, ", ") + ") already exists."
 }
 
 // gone reports whether err says that the client has left. No error of the engine does.
@@ -117,12 +165,13 @@ func code(code sqlstate.Code) func(*sqlstate.Error, []string) {
 // textStates know the errors that the language reports with the kind Internal.
 var textStates = sync.OnceValue(func() []textState {
 	return []textState{
-		{regexp.MustCompile("^Database index `([^`]*)` already contains"), func(e *sqlstate.Error, m []string) {
-			e.Code, e.Constraint = sqlstate.UniqueViolation, m[1]
-		}},
-		{regexp.MustCompile("^Database record `([^:`]*):"), func(e *sqlstate.Error, m []string) {
-			e.Code, e.Table, e.Constraint = sqlstate.UniqueViolation, m[1], m[1]+"_pkey"
-			e.Detail = "Key (id) already exists."
+		{regexp.MustCompile("(?s)^Database index `([^`]*)` already contains (?:.*, with record `([^`:]*):)?"),
+			func(e *sqlstate.Error, m []string) {
+				e.Code, e.Constraint, e.Table = sqlstate.UniqueViolation, m[1], m[2]
+			}},
+		{regexp.MustCompile("(?s)^Database record `(([^:`]*):.*)`"), func(e *sqlstate.Error, m []string) {
+			e.Code, e.Table, e.Constraint = sqlstate.UniqueViolation, m[2], m[2]+"_pkey"
+			e.Detail = "Key (id)=(" + m[1] + ") already exists."
 		}},
 		{regexp.MustCompile("^Found (NONE|NULL) for field `([^`]*)`, with record `([^:`]*):"), func(e *sqlstate.Error, m []string) {
 			e.Code, e.Column, e.Table = sqlstate.NotNullViolation, m[2], m[3]

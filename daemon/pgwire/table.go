@@ -28,7 +28,14 @@ type tableRelation struct {
 func newTableRelation(c *conn, t *catalog.Table) *tableRelation {
 	r := &tableRelation{c: c, t: t}
 	for i, col := range t.Columns {
-		r.cols = append(r.cols, sql.Column{Name: col.Name, OID: col.OID, Table: t.OID, Attr: int16(i + 1)})
+		out := sql.Column{Name: col.Name, OID: col.OID, Table: t.OID, Attr: int16(i + 1)}
+		switch {
+		case i == 0:
+			out.Spell = func(text string) string { return spellID(t.Name, text) }
+		case col.Ref != "":
+			out.Spell = func(text string) string { return spellID(col.Ref, text) }
+		}
+		r.cols = append(r.cols, out)
 	}
 	return r
 }
@@ -215,35 +222,6 @@ func (r *tableRelation) Keyed(id value.Value) bool {
 	filter := [1]sql.Filter{{Op: "=", Value: id}}
 	key := r.key(filter[:])
 	return !key.IsNone() && key.Text() == id.Str()
-}
-
-// simpleID is the record of a key that is a name without quotes: a letter, then letters, digits and underscores, or a
-// number that is written as numbers are.
-func simpleID(table, key string) (value.Value, bool) {
-	if key == "" || len(key) > 64 {
-		return value.None, false
-	}
-	word := key[0] == '_' || key[0]|0x20 >= 'a' && key[0]|0x20 <= 'z'
-	for i := 0; i < len(key); i++ {
-		c := key[i]
-		switch {
-		case c >= '0' && c <= '9':
-		case word && (c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'):
-		default:
-			return value.None, false
-		}
-	}
-	if word {
-		return value.Record(table, value.Str(key)), true
-	}
-	if len(key) > 18 || key[0] == '0' && len(key) > 1 {
-		return value.None, false
-	}
-	n := int64(0)
-	for i := 0; i < len(key); i++ {
-		n = 10*n + int64(key[i]-'0')
-	}
-	return value.Record(table, value.Int(n)), true
 }
 
 // inLanguage is the value of a filter with which the language means the same; same is false where it has none. Records
@@ -617,46 +595,8 @@ func (r *tableRelation) stored(column string, v value.Value) (value.Value, error
 	return v, nil
 }
 
-// link is the record that a column with links names by v, a string.
-func (r *tableRelation) link(name string, v value.Value) (value.Value, error) {
-	v, err := parse.RecordID(v.Str())
-	if err != nil {
-		return value.None, sqlstate.New(sqlstate.InvalidText, "column %q needs the id of a record, such as %s:1", name,
-			r.t.Name)
-	}
-	return v, nil
-}
-
 // linked reports whether a column holds an end of a relation.
 func (r *tableRelation) linked(name string) bool { return name == "in" || name == "out" }
-
-// recordOf is the record that an id names: a whole one of this table, or its key.
-func (r *tableRelation) recordOf(id value.Value) (value.Value, error) {
-	var text string
-	if id.Kind() == value.KindString {
-		text = id.Str()
-	} else {
-		text = id.Text()
-	}
-	key := text
-	if rest, ok := strings.CutPrefix(text, r.t.Name); ok && strings.HasPrefix(rest, ":") &&
-		value.QuoteIdent(r.t.Name) == r.t.Name {
-		key = rest[1:]
-	}
-	if v, ok := simpleID(r.t.Name, key); ok {
-		return v, nil
-	}
-	if v, err := parse.RecordID(text); err == nil && v.Kind() == value.KindRecord {
-		if v.Record().Table != r.t.Name {
-			return value.None, sqlstate.New(sqlstate.InvalidText, "%q is no record of table %q", text, r.t.Name)
-		}
-		return v, nil
-	}
-	if v, err := parse.RecordID(value.QuoteIdent(r.t.Name) + ":" + text); err == nil && v.Kind() == value.KindRecord {
-		return v, nil
-	}
-	return value.Record(r.t.Name, value.Str(text)), nil
-}
 
 // Insert implements sql.Writer.
 func (w *tableWriter) Insert(table string, cols []string, row []value.Value, key string) ([]value.Value, bool, error) {

@@ -227,8 +227,8 @@ func (b *binder) aggCall(c *call, ns *names) (*aggCall, error) {
 				return nil, err
 			}
 		}
-		if e.fields != nil && makesJSON(c.name) {
-			e = rowObject(e)
+		if makesJSON(c.name) {
+			e = jsonArgument(e)
 		}
 		a.args = append(a.args, e)
 	}

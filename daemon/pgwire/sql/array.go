@@ -76,6 +76,17 @@ func (b *binder) index(x *index, ns *names) (*bound, error) {
 		return nil, err
 	}
 	elem := pgtype.ElemOf(arr.oid)
+	if arr.oid == pgtype.JSONB && !x.slice {
+		key, err := b.expr(x.lo, ns)
+		if err != nil {
+			return nil, err
+		}
+		out, err := b.jsonPath("->", arr, key)
+		if err == nil {
+			out.name = arr.name
+		}
+		return out, err
+	}
 	if elem == 0 {
 		return nil, sqlstate.New(sqlstate.TypeMismatch,
 			"cannot subscript type %s because it does not support subscripting", pgtype.Format(arr.oid))

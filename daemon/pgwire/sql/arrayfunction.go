@@ -88,6 +88,35 @@ func arrayFunctions() map[string]*Function {
 		"array_append": {Min: 2, Max: 2, Type: firstType, Nulls: true, Eval: func(c *Call) (value.Value, error) {
 			return value.ArrayOf(append(slices.Clone(elems(c.Args[0])), c.Args[1])), nil
 		}},
+		"array_prepend": {Min: 2, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID { return oids[1] }, Nulls: true,
+			Eval: func(c *Call) (value.Value, error) {
+				return value.ArrayOf(append([]value.Value{c.Args[0]}, elems(c.Args[1])...)), nil
+			}},
+		"array_replace": {Min: 3, Max: 3, Type: firstType, Nulls: true, Eval: func(c *Call) (value.Value, error) {
+			if c.Args[0].IsNone() {
+				return value.None, nil
+			}
+			out := slices.Clone(elems(c.Args[0]))
+			for i, e := range out {
+				if string(appendKey(nil, e)) == string(appendKey(nil, c.Args[1])) {
+					out[i] = c.Args[2]
+				}
+			}
+			return value.ArrayOf(out), nil
+		}},
+		"array_positions": {Min: 2, Max: 2, Type: always2(pgtype.ArrayOf(pgtype.Int4)), Nulls: true,
+			Eval: func(c *Call) (value.Value, error) {
+				if c.Args[0].IsNone() {
+					return value.None, nil
+				}
+				var out []value.Value
+				for i, e := range elems(c.Args[0]) {
+					if string(appendKey(nil, e)) == string(appendKey(nil, c.Args[1])) {
+						out = append(out, value.Int(int64(i+1)))
+					}
+				}
+				return value.ArrayOf(out), nil
+			}},
 		"array_cat": {Min: 2, Max: 2, Type: firstType, Nulls: true, Eval: func(c *Call) (value.Value, error) {
 			if err := fits(len(elems(c.Args[0]))+len(elems(c.Args[1])), mostElements); err != nil {
 				return value.None, err

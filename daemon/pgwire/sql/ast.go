@@ -68,8 +68,8 @@ type (
 		not  bool
 	}
 	between struct {
-		x, low, high Expr
-		not          bool
+		x, low, high   Expr
+		not, symmetric bool
 	}
 	anyTest struct {
 		x   Expr
@@ -98,6 +98,7 @@ type (
 type typeName struct {
 	name string
 	pos  int
+	mods []Token // in parentheses behind it: a length, or a precision and a scale
 }
 
 type orderKey struct {

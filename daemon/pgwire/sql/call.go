@@ -90,8 +90,8 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 			Hinted("No function matches the given name and argument types. You might need to add explicit type casts.")
 	}
 	for i, a := range args {
-		if a.fields != nil && makesJSON(c.name) {
-			args[i] = rowObject(a)
+		if makesJSON(c.name) {
+			args[i] = jsonArgument(a)
 		}
 	}
 	out := &bound{oid: fn.Type(oids), name: c.name, fields: fn.Fields, key: c.name + "("}
@@ -150,7 +150,7 @@ func rowObject(x *bound) *bound {
 		}
 		o := value.NewObject()
 		for i, f := range elems(v) {
-			if f.IsNone() {
+			if f = asJSON(s.rt.env, f, x.fields[i].OID); f.IsNone() {
 				f = value.Null
 			}
 			o = o.With(x.fields[i].Name, f)

@@ -1,6 +1,9 @@
 package sql
 
 import (
+	"math"
+	"strconv"
+
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine/value"
@@ -109,6 +112,9 @@ func (b *binder) castExpr(x *cast, ns *names) (*bound, error) {
 		copied := *e
 		out = &copied
 	}
+	if err := narrow(out, oid, x.to.mods); err != nil {
+		return nil, err
+	}
 	if e.name == "?column?" || e.name == "case" || e.weak {
 		if elem := pgtype.ElemOf(oid); elem != 0 && !pgtype.IsVector(oid) {
 			oid = elem
@@ -118,4 +124,49 @@ func (b *binder) castExpr(x *cast, ns *names) (*bound, error) {
 		}
 	}
 	return out, nil
+}
+
+// narrow makes the values of x those of a type with modifiers: a longer text is cut, a number has so many digits behind
+// its point.
+func narrow(x *bound, oid pgtype.OID, mods []Token) error {
+	limits := make([]int, len(mods))
+	for i, m := range mods {
+		n, err := strconv.Atoi(m.Text)
+		if err != nil || n > 10485760 {
+			return sqlstate.New(sqlstate.InvalidParameter, "invalid modifier of type %s: %s", pgtype.Format(oid),
+				m.Text)
+		}
+		limits[i] = n
+	}
+	var cutOff func(v value.Value) (value.Value, error)
+	switch {
+	case oid == pgtype.Varchar && len(limits) == 1:
+		cutOff = func(v value.Value) (value.Value, error) { return value.Str(cut(plain(v), limits[0], true)), nil }
+	case oid == pgtype.Numeric && (len(limits) == 1 || len(limits) == 2):
+		places := append(limits, 0)[1]
+		whole := math.Pow10(limits[0] - places)
+		cutOff = func(v value.Value) (value.Value, error) {
+			out, err := round(&Call{Args: []value.Value{v, value.Int(int64(places))},
+				OIDs: []pgtype.OID{oid, pgtype.Int4}})
+			if err == nil && math.Abs(out.AsFloat()) >= whole {
+				err = sqlstate.New(sqlstate.OutOfRange, "numeric field overflow")
+			}
+			return out, err
+		}
+	default:
+		return nil
+	}
+	eval := x.eval
+	x.lit, x.whole, x.compares, x.equalL, x.equalR, x.spell = nil, nil, nil, nil, nil, nil
+	for _, n := range limits {
+		x.key = keyed(x.key, "(", itoa(n), ")")
+	}
+	x.eval = func(s *scope) (value.Value, error) {
+		v, err := eval(s)
+		if err != nil || v.IsNone() {
+			return value.None, err
+		}
+		return cutOff(v)
+	}
+	return nil
 }

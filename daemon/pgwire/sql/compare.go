@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine/value"
@@ -86,6 +88,9 @@ func (b *binder) compare(op string, l, r *bound) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
+	if op == "=" || op == "<>" || op == "is distinct from" {
+		l, r = spelled(l, first, second), spelled(r, second, first)
+	}
 	out := &bound{oid: pgtype.Bool, key: keyed("(", l.key, op, r.key, ")"), name: "?column?"}
 	out.uses(l, r)
 	out.eval = func(s *scope) (value.Value, error) {
@@ -113,6 +118,28 @@ func (b *binder) compare(op string, l, r *bound) (*bound, error) {
 		out.compares = comparisonWith(flipped[op], second, r, l)
 	}
 	return out, nil
+}
+
+// spelled is the side x of a comparison, which was made of from, as the column on the other side spells it.
+func spelled(x, from, other *bound) *bound {
+	spell := other.spell
+	if spell == nil || from.spell != nil || len(x.cols) > 0 || x.outer || x.varies || !pgtype.IsText(x.oid) {
+		return x
+	}
+	if x.lit != nil && x.lit.Kind() == value.KindString {
+		out := constant(value.Str(spell(x.lit.Str())), x.oid)
+		out.name = x.name
+		return out
+	}
+	out := *x
+	out.eval = func(s *scope) (value.Value, error) {
+		v, err := x.eval(s)
+		if err != nil || v.Kind() != value.KindString {
+			return v, err
+		}
+		return value.Str(spell(v.Str())), nil
+	}
+	return &out
 }
 
 var flipped = map[string]string{"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -182,6 +209,11 @@ func (b *binder) isTest(x *isTest, ns *names) (*bound, error) {
 		}
 		is := v.IsNone()
 		switch x.kind {
+		case "null":
+			if e.oid == pgtype.Record && !is { // all of its values are, or none is
+				is = !slices.ContainsFunc(elems(v), func(f value.Value) bool { return f.IsNone() == x.not })
+				return value.Bool(is), nil
+			}
 		case "true":
 			is = truth(v)
 		case "false":
@@ -195,30 +227,103 @@ func (b *binder) isTest(x *isTest, ns *names) (*bound, error) {
 	return out.uses(e), nil
 }
 
+// held is an operand in the place of its expression: it is bound, and its value is known.
+type held struct{ x *bound }
+
+// once binds a test that has operands in several places. One that is more than a name is bound once, and evaluated once
+// for each row.
+//
+// SECURITY: nested, such operands take time that doubles with every level.
+func (b *binder) once(ns *names, operands []Expr, test func(operands []Expr) Expr) (*bound, error) {
+	var known []*bound
+	values := new([]value.Value)
+	hold := func(list []Expr) ([]Expr, error) {
+		out := make([]Expr, len(list))
+		for i, x := range list {
+			switch x.(type) {
+			case *literal, *colRef, *paramRef, *held:
+				out[i] = x
+				continue
+			}
+			e, err := b.expr(x, ns)
+			if err != nil {
+				return nil, err
+			}
+			n, in := len(known), *e
+			in.whole, in.compares, in.equalL, in.equalR, in.setArgs = nil, nil, nil, nil, nil
+			in.eval = func(*scope) (value.Value, error) { return (*values)[n], nil }
+			known, out[i] = append(known, e), &held{&in}
+		}
+		return out, nil
+	}
+	list := make([]Expr, len(operands))
+	for i, x := range operands {
+		row, isRow := x.(*rowExpr)
+		if !isRow {
+			row = &rowExpr{elems: operands[i : i+1]}
+		}
+		elems, err := hold(row.elems)
+		if err != nil {
+			return nil, err
+		}
+		if list[i] = elems[0]; isRow {
+			list[i] = &rowExpr{elems: elems}
+		}
+	}
+	e, err := b.expr(test(list), ns)
+	if err != nil || len(known) == 0 {
+		return e, err
+	}
+	out := *e
+	out.whole, out.compares, out.equalL, out.equalR = nil, nil, nil, nil
+	out.eval = func(s *scope) (value.Value, error) {
+		vs, err := evalAll(known, s)
+		if err != nil {
+			return value.None, err
+		}
+		*values = vs
+		return e.eval(s)
+	}
+	return &out, nil
+}
+
 func (b *binder) inTest(x *inTest, ns *names) (*bound, error) {
 	if x.sub != nil {
 		return b.anyTest(&anyTest{x: x.x, op: map[bool]string{false: "=", true: "<>"}[x.not], sub: x.sub, all: x.not},
 			ns)
 	}
-	var or Expr
-	for _, e := range x.list {
-		eq := Expr(&binary{op: "=", l: x.x, r: e})
-		if or == nil {
-			or = eq
-		} else {
-			or = &binary{op: "or", l: or, r: eq}
+	return b.once(ns, []Expr{x.x}, func(operands []Expr) Expr {
+		var or Expr
+		for _, e := range x.list {
+			eq := Expr(&binary{op: "=", l: operands[0], r: e})
+			if or == nil {
+				or = eq
+			} else {
+				or = &binary{op: "or", l: or, r: eq}
+			}
 		}
-	}
-	if x.not {
-		or = &unary{"not", or}
-	}
-	return b.expr(or, ns)
+		return negated(or, x.not)
+	})
 }
 
 func (b *binder) between(x *between, ns *names) (*bound, error) {
-	var e Expr = &binary{op: "and", l: &binary{op: ">=", l: x.x, r: x.low}, r: &binary{op: "<=", l: x.x, r: x.high}}
-	if x.not {
-		e = &unary{"not", e}
+	within := func(x, low, high Expr) Expr {
+		return &binary{op: "and", l: &binary{op: ">=", l: x, r: low}, r: &binary{op: "<=", l: x, r: high}}
 	}
-	return b.expr(e, ns)
+	if !x.symmetric {
+		return b.once(ns, []Expr{x.x}, func(operands []Expr) Expr {
+			return negated(within(operands[0], x.low, x.high), x.not)
+		})
+	}
+	return b.once(ns, []Expr{x.x, x.low, x.high}, func(o []Expr) Expr {
+		return negated(&binary{op: "or", l: within(o[0], o[1], o[2]), r: within(o[0], o[2], o[1])}, x.not)
+	})
+}
+
+// negated is x, or NOT x.
+func negated(x Expr, not bool) Expr {
+	if not {
+		return &unary{"not", x}
+	}
+	return x
 }

@@ -219,7 +219,8 @@ func (b *binder) outputColumn(it item, x *bound, ns *names) Column {
 	}
 	if len(x.key) > 1 && x.key[0] == '#' && !strings.ContainsAny(x.key, ".[:(") {
 		for i := range x.cols {
-			col.Table, col.Attr = ns.cols[i].origin.Table, ns.cols[i].origin.Attr
+			origin := &ns.cols[i].origin
+			col.Table, col.Attr, col.Spell = origin.Table, origin.Attr, origin.Spell
 		}
 	}
 	return col

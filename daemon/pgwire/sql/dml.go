@@ -49,16 +49,42 @@ func (p *parser) assigns() []assign {
 	var out []assign
 	for {
 		if p.at("(") {
-			p.unsupported("the assignment of a row")
+			out = append(out, p.assignRow()...)
+		} else {
+			a := assign{col: p.label()}
+			p.want("=")
+			a.x = p.exprOrDefault()
+			out = append(out, a)
 		}
-		a := assign{col: p.label()}
-		p.want("=")
-		a.x = p.exprOrDefault()
-		out = append(out, a)
 		if !p.eat(",") {
 			return out
 		}
 	}
+}
+
+// assignRow reads (a, b) = (x, y).
+func (p *parser) assignRow() (out []assign) {
+	p.want("(")
+	for {
+		out = append(out, assign{col: p.label()})
+		if !p.eat(",") {
+			break
+		}
+	}
+	p.want(")", "=")
+	p.eat("row")
+	p.want("(")
+	if p.at("select") || p.at("with") || p.at("values") {
+		p.unsupported("the assignment of a query with several columns")
+	}
+	for i := range out {
+		if i > 0 {
+			p.want(",")
+		}
+		out[i].x = p.exprOrDefault()
+	}
+	p.want(")")
+	return out
 }
 
 func (p *parser) update() *Update {

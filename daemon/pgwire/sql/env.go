@@ -13,6 +13,9 @@ type Column struct {
 	OID   pgtype.OID
 	Table uint32 // the object id of its relation, or 0
 	Attr  int16
+	// Spell is the spelling that the column has for a text that stands for the same, such as the id of a record, as
+	// constants are spelled that the column is compared with. nil: texts stand for themselves.
+	Spell func(text string) string
 }
 
 // Filter is a condition that a relation may use to give fewer rows. It need not: the reader looks at all of them again.

@@ -27,7 +27,8 @@ func (c *colBind) use() {
 func column(i int, c *colBind) *bound {
 	c.use()
 	out := &bound{oid: c.oid, key: "#" + itoa(i), cols: map[int]bool{i: true}, fields: c.fields, name: c.name,
-		eval: func(s *scope) (value.Value, error) { return s.row[i], nil }}
+		spell: c.origin.Spell,
+		eval:  func(s *scope) (value.Value, error) { return s.row[i], nil }}
 	if pgtype.IsInt(c.oid) {
 		out.whole = func(s *scope) (int64, bool, error) {
 			if v := &s.row[i]; v.Kind() == value.KindInt {
@@ -70,6 +71,8 @@ func (b *binder) expr(x Expr, ns *names) (*bound, error) {
 				"column %q must appear in the GROUP BY clause or be used in an aggregate function", ns.cols[x.i].name)
 		}
 		return column(x.i, &ns.cols[x.i]), nil
+	case *held:
+		return x.x, nil
 	case *rowOrColumn:
 		return b.colRef(x.colRef, ns)
 	case *paramRef:
@@ -172,6 +175,9 @@ func (b *binder) operator(op string, l, r *bound) (*bound, error) {
 	case "=", "<>", "<", "<=", ">", ">=", "is distinct from":
 		return b.compare(op, l, r)
 	case "+", "-", "*", "/", "%", "^":
+		if op == "-" && l.oid == pgtype.JSONB {
+			return b.jsonMinus(op, l, r)
+		}
 		return b.arithmetic(op, l, r)
 	case "||":
 		return b.concat(l, r)
@@ -181,14 +187,29 @@ func (b *binder) operator(op string, l, r *bound) (*bound, error) {
 		return b.bits(op, l, r)
 	case "@>", "<@", "&&":
 		return b.contains(op, l, r)
-	case "->", "->>", "#>", "#>>", "?":
+	case "->", "->>", "#>", "#>>":
 		return b.jsonPath(op, l, r)
+	case "?", "?|", "?&":
+		return b.jsonHas(op, l, r)
+	case "#-":
+		if l, err := b.coerce(l, pgtype.JSONB); err == nil {
+			return b.jsonMinus(op, l, r)
+		}
 	}
 	return nil, sqlstate.New(sqlstate.UndefinedFunction, "operator does not exist: %s %s %s", pgtype.Format(l.oid),
 		op, pgtype.Format(r.oid))
 }
 
 func (b *binder) caseExpr(x *caseExpr, ns *names) (*bound, error) {
+	if x.x != nil {
+		return b.once(ns, []Expr{x.x}, func(operands []Expr) Expr {
+			out := &caseExpr{els: x.els}
+			for _, w := range x.whens {
+				out.whens = append(out.whens, [2]Expr{&binary{op: "=", l: operands[0], r: w[0]}, w[1]})
+			}
+			return out
+		})
+	}
 	var conds, thens []*bound
 	oid := pgtype.OID(0)
 	add := func(e Expr) error {
@@ -205,11 +226,7 @@ func (b *binder) caseExpr(x *caseExpr, ns *names) (*bound, error) {
 		return nil
 	}
 	for _, w := range x.whens {
-		cond := w[0]
-		if x.x != nil {
-			cond = &binary{op: "=", l: x.x, r: w[0]}
-		}
-		c, err := b.condition(cond, ns)
+		c, err := b.condition(w[0], ns)
 		if err != nil {
 			return nil, err
 		}

@@ -439,7 +439,7 @@ func (b *binder) usingKey(name string, s *source, ns *names) (*bound, error) {
 
 // conjuncts are the conditions that AND joins, and those of a BETWEEN.
 func conjuncts(x Expr) []Expr {
-	if b, ok := x.(*between); ok && !b.not {
+	if b, ok := x.(*between); ok && !b.not && !b.symmetric {
 		return []Expr{&binary{op: ">=", l: b.x, r: b.low}, &binary{op: "<=", l: b.x, r: b.high}}
 	}
 	if a, ok := x.(*binary); ok && a.op == "and" {

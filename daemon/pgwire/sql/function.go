@@ -97,7 +97,7 @@ var functions map[string]*Function
 func init() {
 	functions = map[string]*Function{}
 	for _, group := range []map[string]*Function{textFunctions(), numberFunctions(), arrayFunctions(),
-		timeFunctions(), jsonFunctions()} {
+		timeFunctions(), jsonFunctions(), pathFunctions()} {
 		for name, f := range group {
 			functions[name] = f
 		}

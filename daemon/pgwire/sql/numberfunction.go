@@ -3,6 +3,7 @@ package sql
 import (
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -74,6 +75,22 @@ func numberFunctions() map[string]*Function {
 			}
 			return value.Float(math.Sqrt(c.Args[0].AsFloat())), nil
 		}, pgtype.Float8),
+		"div": Returns(pgtype.Numeric, 2, 2, func(c *Call) (value.Value, error) {
+			v, err := calculateDecimal("/", c.Args[0], c.Args[1])
+			if err != nil {
+				return value.None, err
+			}
+			return value.DecimalOf(positiveZero(v.Decimal().Trunc())), nil
+		}, pgtype.Numeric),
+		"pi": Returns(pgtype.Float8, 0, 0, func(*Call) (value.Value, error) { return value.Float(math.Pi), nil }),
+		"to_hex": text(1, 1, func(c *Call) string {
+			if c.OIDs[0] == pgtype.Int8 {
+				return strconv.FormatUint(uint64(c.Int(0)), 16)
+			}
+			return strconv.FormatUint(uint64(uint32(c.Int(0))), 16)
+		}, pgtype.Int4),
+		"pg_typeof": {Min: 1, Max: 1, Type: always2(pgtype.RegType), Nulls: true,
+			Eval: func(c *Call) (value.Value, error) { return value.Int(int64(c.OIDs[0])), nil }},
 		"random": {Type: always2(pgtype.Float8), Varies: true, Eval: func(*Call) (value.Value, error) {
 			return value.Float(rand.Float64()), nil
 		}},

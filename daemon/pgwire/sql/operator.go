@@ -295,6 +295,19 @@ func (b *binder) scale(op string, d, by *bound) *bound {
 }
 
 func (b *binder) concat(l, r *bound) (*bound, error) {
+	for _, side := range [][2]*bound{{l, r}, {r, l}} {
+		if side[0].oid == pgtype.JSONB && side[1].oid == pgtype.Unknown {
+			x, err := b.coerce(side[1], pgtype.JSONB)
+			if err != nil {
+				return nil, err
+			}
+			if side[1] == r {
+				r = x
+			} else {
+				l = x
+			}
+		}
+	}
 	switch {
 	case pgtype.IsArray(l.oid) || pgtype.IsArray(r.oid):
 		return b.concatArrays(l, r)
@@ -578,8 +591,6 @@ func (b *binder) jsonPath(op string, l, r *bound) (*bound, error) {
 	switch op {
 	case "->>", "#>>":
 		oid = pgtype.Text
-	case "?":
-		oid = pgtype.Bool
 	}
 	return strict(oid, op, l, r, func(s *scope, x, y value.Value) (value.Value, error) {
 		keys := []value.Value{y}
@@ -590,8 +601,6 @@ func (b *binder) jsonPath(op string, l, r *bound) (*bound, error) {
 			x = jsonField(x, k)
 		}
 		switch {
-		case op == "?":
-			return value.Bool(!x.IsNone()), nil
 		case oid == pgtype.Text && x.IsNullish():
 			return value.None, nil
 		case oid == pgtype.Text && x.Kind() != value.KindString:

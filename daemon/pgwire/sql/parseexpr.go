@@ -111,10 +111,14 @@ func (p *parser) rangeExpr() Expr {
 		}
 		switch {
 		case p.eat("between"):
-			p.eat("symmetric")
-			low := p.other()
+			t := &between{x: x, not: not, symmetric: p.eat("symmetric")}
+			if !t.symmetric {
+				p.eat("asymmetric")
+			}
+			t.low = p.other()
 			p.want("and")
-			x = &between{x: x, low: low, high: p.other(), not: not}
+			t.high = p.other()
+			x = t
 		case p.eat("in"):
 			x = p.in(x, not)
 		case p.at("like"), p.at("ilike"):

@@ -37,7 +37,9 @@ func (p *parser) typeName() typeName {
 			if p.pos >= len(p.toks) {
 				p.unexpected()
 			}
-			p.take()
+			if mod := p.take(); mod.Kind == Number {
+				t.mods = append(t.mods, mod)
+			}
 		}
 	}
 	if t.name == "timestamp" || t.name == "time" {

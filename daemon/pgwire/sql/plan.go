@@ -128,16 +128,17 @@ type bound struct {
 	// whole is eval for whole numbers that are made of columns and constants; nil: it is something else. ok is false
 	// where the value is none, so that eval must say what it is. Without values that are copied it takes half the time.
 	whole  func(s *scope) (n int64, ok bool, err error)
-	key    string       // the same for the same expression
-	cols   map[int]bool // of the row, nil: none
-	outer  bool         // it looks at rows around it
-	lit    *value.Value // its value where that is known
-	fixed  bool         // it is a constant or a parameter: it has one value in a run
-	varies bool         // each time that it is computed it may have another value
-	param  int          // number of a parameter whose type is open
-	fields []Column     // of a row
-	name   string       // that a column of it has
-	weak   bool         // the name is that of a type: that of another cast goes before
+	key    string                   // the same for the same expression
+	cols   map[int]bool             // of the row, nil: none
+	outer  bool                     // it looks at rows around it
+	lit    *value.Value             // its value where that is known
+	fixed  bool                     // it is a constant or a parameter: it has one value in a run
+	varies bool                     // each time that it is computed it may have another value
+	param  int                      // number of a parameter whose type is open
+	fields []Column                 // of a row
+	name   string                   // that a column of it has
+	weak   bool                     // the name is that of a type: that of another cast goes before
+	spell  func(text string) string // that of a column
 
 	compares       *comparisonOf                       // not nil: a column with something
 	equalL, equalR *bound                              // of an equality

@@ -64,7 +64,8 @@ func (b *binder) anyTest(x *anyTest, ns *names) (*bound, error) {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "subquery has too many columns")
 	}
 	var cur value.Value
-	elem := &bound{oid: q.cols[0].OID, key: "elem", eval: func(*scope) (value.Value, error) { return cur, nil }}
+	elem := &bound{oid: q.cols[0].OID, key: "elem", varies: true,
+		eval: func(*scope) (value.Value, error) { return cur, nil }}
 	if row {
 		elem.oid, elem.fields = pgtype.Record, q.cols
 	}
@@ -183,7 +184,8 @@ func (b *binder) anyArray(x *anyTest, l *bound, ns *names) (*bound, error) {
 		return nil, sqlstate.New(sqlstate.WrongObject, "op ANY/ALL (array) requires array on right side")
 	}
 	var cur value.Value
-	elem := &bound{oid: elemOID, key: "elem", eval: func(*scope) (value.Value, error) { return cur, nil }}
+	elem := &bound{oid: elemOID, key: "elem", eval: func(*scope) (value.Value, error) { return cur, nil },
+		varies: arr.varies || arr.outer || len(arr.cols) > 0}
 	test, err := b.operator(x.op, l, elem)
 	if err != nil {
 		return nil, err

@@ -124,6 +124,31 @@ func textFunctions() map[string]*Function {
 			}
 			return value.None, sqlstate.New(sqlstate.InvalidParameter, "unrecognized encoding: %q", c.Str(1))
 		}, pgtype.Bytea, pgtype.Text),
+		"decode": Returns(pgtype.Bytea, 2, 2, func(c *Call) (value.Value, error) {
+			read := map[string]func(string) ([]byte, error){"hex": hex.DecodeString,
+				"base64": base64.StdEncoding.DecodeString}
+			f := read[c.Str(1)]
+			if f == nil {
+				return value.None, sqlstate.New(sqlstate.InvalidParameter, "unrecognized encoding: %q", c.Str(1))
+			}
+			b, err := f(c.Str(0))
+			if err != nil {
+				return value.None, sqlstate.New(sqlstate.InvalidParameter, "invalid %s", c.Str(1))
+			}
+			return value.BytesOf(b), nil
+		}, pgtype.Text),
+		"translate": text(3, 3, func(c *Call) string {
+			from, to := []rune(c.Str(1)), []rune(c.Str(2))
+			return strings.Map(func(r rune) rune {
+				switch i := slices.Index(from, r); {
+				case i < 0:
+					return r
+				case i < len(to):
+					return to[i]
+				}
+				return -1
+			}, c.Str(0))
+		}, pgtype.Text),
 		"chr": text(1, 1, func(c *Call) string { return string(rune(c.Int(0))) }, pgtype.Int4),
 		"ascii": integer(1, 1, func(c *Call) int64 { r, _ := utf8.DecodeRuneInString(c.Str(0)); return int64(r) },
 			pgtype.Text),

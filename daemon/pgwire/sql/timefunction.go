@@ -72,6 +72,16 @@ func timeFunctions() map[string]*Function {
 			}
 			return castTime(c.Args[1].Datetime(), c.OIDs[1], to, &pgtype.Style{Zone: zone}), nil
 		}},
+		"to_timestamp": Returns(pgtype.Timestamptz, 1, 1, func(c *Call) (value.Value, error) {
+			f := c.Args[0].AsFloat()
+			if math.IsNaN(f) || math.Abs(f) > 1e11 {
+				return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range: %g", f)
+			}
+			secs := math.Floor(f)
+			micros := math.Round((f - secs) * 1e6)
+			return value.DatetimeOf(value.Datetime{Secs: int64(secs) + int64(micros)/1e6,
+				Nanos: uint32(int64(micros)%1e6) * 1000}), nil
+		}, pgtype.Float8),
 		"to_char": Returns(pgtype.Text, 2, 2, toChar, 0, pgtype.Text),
 	}
 	return fns
