@@ -106,8 +106,8 @@ func (g *queries) body(depth int, cte string, n int, kinds []string) string {
 	case 2: // windows
 		for i := range items {
 			items[i] = g.expr(depth, kinds[i], fields)
-			if kinds[i] == "int" {
-				items[i] = g.window(fields)
+			if g.chance(2) || kinds[i] == "int" {
+				items[i] = g.window(kinds[i], fields)
 			}
 		}
 	default:
@@ -331,31 +331,4 @@ func (g *queries) aggregate(kind string, fields []field) string {
 		return g.one("bool_or(", "bool_and(", "every(") + e("bool") + ")" + filter
 	}
 	return g.one("min(", "max(") + e("time") + ")" + filter
-}
-
-// window is a function over a window. Its order has no ties where they would matter.
-func (g *queries) window(fields []field) string {
-	over := " OVER (" + g.one("", "PARTITION BY "+g.column(g.one("int", "bool", "text"), fields)+" ")
-	var total []string
-	for _, f := range fields {
-		if strings.HasSuffix(f.name, ".id") {
-			total = append(total, f.name)
-		}
-	}
-	all := strings.Join(total, ", ")
-	key := g.column(g.one("int", "text", "time"), fields) + g.one("", " DESC", " NULLS FIRST")
-	col := g.column("int", fields)
-	switch g.r.IntN(5) {
-	case 0:
-		return "row_number()" + over + "ORDER BY " + key + ", " + all + ")"
-	case 1:
-		return g.one("rank()", "dense_rank()") + over + "ORDER BY " + key + ")"
-	case 2:
-		return g.one("lag(", "lead(") + col + g.one("", ", 2", ", 1, 99") + ")" + over + "ORDER BY " + key + ", " +
-			all + ")"
-	case 3:
-		return g.one("count(*)", "count("+col+")", "max("+col+")", "min("+col+")") + over + g.one("", "ORDER BY "+
-			key) + ")"
-	}
-	return g.one("first_value(", "last_value(") + col + ")" + over + "ORDER BY " + key + ", " + all + ")"
 }

@@ -63,6 +63,84 @@ SELECT rank() OVER nothing FROM u
 SELECT rank() OVER (nothing ORDER BY a) FROM u
 SELECT rank() OVER (w ORDER BY a) FROM u WINDOW w AS (ORDER BY name)
 SELECT rank() OVER (w PARTITION BY a) FROM u WINDOW w AS (ORDER BY name)
+SELECT sum(v) OVER (ROWS BETWEEN UNBOUNDED FOLLOWING AND CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS BETWEEN CURRENT ROW AND UNBOUNDED PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS BETWEEN CURRENT ROW AND 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS BETWEEN 1 FOLLOWING AND CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS UNBOUNDED FOLLOWING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS 1 FOLLOWING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS BETWEEN 2 PRECEDING AND 3 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS BETWEEN CURRENT ROW AND -1 FOLLOWING) FROM generate_series(1, 3) v WHERE false
+SELECT sum(v) OVER (ORDER BY v ROWS NULL PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v GROUPS NULL::int PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS 1.5 PRECEDING), sum(v) OVER (ORDER BY v ROWS '1' PRECEDING), sum(v) OVER (ORDER BY v ROWS (SELECT 1) PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS 'x' PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS true PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS v PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS (SELECT v) PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS sum(1) PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS rank() OVER () PRECEDING) FROM generate_series(1, 3) v
+SELECT w, (SELECT sum(v) FROM (SELECT count(*) OVER (ORDER BY v ROWS w PRECEDING) AS v FROM generate_series(1, 3) v) q) FROM generate_series(0, 2) w ORDER BY w
+SELECT sum(v) OVER (GROUPS CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v GROUPS -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (RANGE 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (RANGE CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v, 1 RANGE 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v RANGE 1.5 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v RANGE '1' PRECEDING) FROM generate_series(1, 3) v ORDER BY 1
+SELECT sum(v) OVER (ORDER BY v RANGE -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v RANGE -1 PRECEDING) FROM generate_series(1, 3) v WHERE false
+SELECT rank() OVER (ORDER BY v RANGE -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT rank() OVER (ORDER BY v ROWS -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v::text RANGE 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v > 1 RANGE 'x' PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v::numeric RANGE 1::float8 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v::float8 RANGE 'NaN' PRECEDING) FROM generate_series(1, 3) v
+SELECT count(*) OVER (ORDER BY v RANGE 1 PRECEDING) FROM (VALUES (now())) q(v)
+SELECT count(*) OVER (ORDER BY v RANGE '1 day'::text PRECEDING) FROM (VALUES (now())) q(v)
+SELECT v, count(*) OVER (ORDER BY v RANGE '1 day' PRECEDING), count(*) OVER (ORDER BY v DESC RANGE '1 day' PRECEDING) FROM (VALUES (date '2024-01-01'), ('2024-01-02'), ('2024-01-05'), (NULL)) q(v) ORDER BY v
+SELECT v, count(*) OVER (ORDER BY v RANGE BETWEEN '1 hour' PRECEDING AND '30 minutes' FOLLOWING) FROM (VALUES (timestamp '2024-01-01 00:00:00'), ('2024-01-01 00:29:00'), ('2024-01-01 01:00:00'), (NULL)) q(v) ORDER BY v
+SELECT v, array_agg(v) OVER (ORDER BY v RANGE 'inf' PRECEDING) FROM (VALUES ('-inf'::float8), (1), (2), ('inf'), ('inf'), ('nan'), ('nan')) q(v) ORDER BY 1
+SELECT v, array_agg(v) OVER (ORDER BY v RANGE BETWEEN 'inf' PRECEDING AND 'inf' PRECEDING), array_agg(v) OVER (ORDER BY v RANGE BETWEEN 'inf' FOLLOWING AND 'inf' FOLLOWING) FROM (VALUES ('-inf'::float8), (1), (2), ('inf'), ('inf'), ('nan'), ('nan')) q(v) ORDER BY 1
+SELECT v, array_agg(v) OVER (ORDER BY v DESC RANGE BETWEEN 'inf' PRECEDING AND 1 PRECEDING), array_agg(v) OVER (ORDER BY v RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM (VALUES ('-inf'::float8), (1), (2), ('inf'), ('inf'), ('nan'), ('nan')) q(v) ORDER BY 1
+SELECT v, array_agg(v) OVER (ORDER BY v RANGE BETWEEN 9223372036854775807 PRECEDING AND 5 FOLLOWING), array_agg(v) OVER (ORDER BY v RANGE BETWEEN 1 FOLLOWING AND 9223372036854775807 FOLLOWING), array_agg(v) OVER (ORDER BY v RANGE BETWEEN 5 PRECEDING AND 1 PRECEDING) FROM (VALUES (9223372036854775807), (1), ('-9223372036854775808'::int8)) q(v) ORDER BY v
+SELECT v, array_agg(v) OVER (ORDER BY v ROWS BETWEEN 9223372036854775807 FOLLOWING AND 9223372036854775807 FOLLOWING), array_agg(v) OVER (ORDER BY v GROUPS BETWEEN 9223372036854775807 PRECEDING AND 9223372036854775807 FOLLOWING) FROM generate_series(1, 3) v ORDER BY v
+SELECT v, count(*) OVER (ORDER BY v ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE NO OTHERS), array_agg(v) OVER (ORDER BY v / 2 GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE TIES) FROM generate_series(0, 3) v ORDER BY v
+SELECT count(*) OVER (RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES), count(*) OVER (RANGE UNBOUNDED PRECEDING EXCLUDE GROUP) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS EXCLUDE CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v EXCLUDE CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS 1 PRECEDING EXCLUDE CURRENT) FROM generate_series(1, 3) v
+SELECT count(*) OVER (PARTITION ROWS 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (w ROWS 1 PRECEDING), sum(v) OVER (x), sum(v) OVER x, sum(v) OVER y FROM generate_series(1, 3) v WINDOW w AS (ORDER BY v), x AS (w), y AS (ORDER BY v DESC ROWS 1 PRECEDING) ORDER BY 1, 2, 3, 4
+SELECT sum(v) OVER (w) FROM generate_series(1, 3) v WINDOW w AS (ORDER BY v ROWS 1 PRECEDING)
+SELECT sum(v) OVER (w ORDER BY v) FROM generate_series(1, 3) v WINDOW w AS (ROWS 1 PRECEDING)
+SELECT sum(v) OVER ("rows" ROWS 1 PRECEDING) FROM generate_series(1, 3) v WINDOW "rows" AS (ORDER BY v) ORDER BY 1
+SELECT rows, range, groups, ties, others, exclude, preceding, following, current, unbounded FROM (SELECT 1 AS rows, 2 AS range, 3 AS groups, 4 AS ties, 5 AS others, 6 AS exclude, 7 AS preceding, 8 AS following, 9 AS current, 10 AS unbounded) q
+SELECT nth_value(v, 2) OVER (ORDER BY v), nth_value(v, NULL) OVER (ORDER BY v), nth_value(v, 2) OVER (ORDER BY v ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) FROM generate_series(1, 4) v ORDER BY v
+SELECT nth_value(v, 0) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT nth_value(v) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT nth_value(v, 1::int8) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT nth_value(v, 1) FROM generate_series(1, 3) v
+SELECT first_value(v) IGNORE NULLS OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT first_value(v) FILTER (WHERE true) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT sum(DISTINCT v) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT array_agg(v ORDER BY v) OVER () FROM generate_series(1, 3) v
+SELECT ntile(0) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT ntile(NULL) OVER (ORDER BY v), lag(v, NULL) OVER (ORDER BY v), lag(v, 1, 1.5) OVER (ORDER BY v), lead(v::text, 1, 'zz') OVER (ORDER BY v) FROM generate_series(1, 3) v ORDER BY v
+SELECT lag(v, 1, 'x') OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT lag(v, 1, 'x'::text) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT rank() FROM generate_series(1, 3) v
+SELECT lower(v::text) OVER () FROM generate_series(1, 3) v
+SELECT nothing(v) OVER () FROM generate_series(1, 3) v
+SELECT percent_rank() OVER (ORDER BY v / 2), cume_dist() OVER (ORDER BY v / 2) FROM generate_series(1, 5) v ORDER BY 2
+SELECT sum(1 / (v - 1)) OVER (ORDER BY v ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING) FROM generate_series(1, 3) v ORDER BY v
+SELECT sum(1 / (v - 1)) OVER (ORDER BY v ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM generate_series(1, 3) v ORDER BY v
+SELECT sum(v) OVER (ORDER BY i ROWS 1 PRECEDING) FROM (VALUES (1, 1e308::float8), (2, 1e308), (3, 2)) q(i, v)
+SELECT i, sum(v) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING), avg(v) OVER (ORDER BY i ROWS 1 PRECEDING), sum(v) OVER (ORDER BY i ROWS UNBOUNDED PRECEDING) FROM (VALUES (1, 1e20::float8), (2, 1), (3, -1e20), (4, 0.1), (5, NULL), (6, 0.2)) q(i, v) ORDER BY i
+SELECT i, sum(v) OVER (ORDER BY i ROWS 1 PRECEDING), avg(v) OVER (ORDER BY i ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) FROM (VALUES (1, 9223372036854775807), (2, 9223372036854775807), (3, -9223372036854775808), (4, 0)) q(i, v) ORDER BY i
+SELECT i, sum(v) OVER (ORDER BY i ROWS 1 PRECEDING), sum(v) OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) FROM (VALUES (1, 12345678901234567890.12), (2, 0.0000000001), (3, -1), (4, NULL)) q(i, v) ORDER BY i
 SELECT window FROM u
 SELECT (SELECT rank() OVER w) FROM u WINDOW w AS (ORDER BY id)
 WITH q AS (SELECT count(*) AS n FROM u) INSERT INTO u (id, name, a) VALUES ('u:50', (SELECT 'n' || n FROM q), DEFAULT), ('u:51', DEFAULT, (SELECT n FROM q)) RETURNING *

@@ -53,8 +53,21 @@ type (
 	window struct {
 		partition []Expr
 		order     []orderKey
+		frame     *frame // nil: RANGE UNBOUNDED PRECEDING
 		name      string // of one of WINDOW that it stands for; "": none
+		bare      bool   // OVER name, without parentheses: the frame is that of name, too
 		at        int    // place of the name
+		open      int    // place of the parenthesis
+	}
+	frame struct {
+		mode     string // rows, range, groups
+		from, to frameBound
+		exclude  exclusion
+	}
+	frameBound struct {
+		kind   boundKind
+		offset Expr // of preceding and following
+		at     int
 	}
 	isTest struct {
 		x    Expr

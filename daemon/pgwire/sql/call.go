@@ -72,6 +72,9 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 	case c.distinct || c.star || c.filter != nil || len(c.order) > 0:
 		return nil, sqlstate.New(sqlstate.WrongObject, "%s is not an aggregate function", c.name).At(c.pos)
 	}
+	if rankings[c.name] != nil {
+		return nil, sqlstate.New(sqlstate.WrongObject, "window function %s requires an OVER clause", c.name).At(c.pos)
+	}
 	if special := specials[c.name]; special != nil {
 		return special(b, c, ns)
 	}

@@ -443,13 +443,8 @@ func (r *coreRun) rows(rt *runtime, outer *scope, yield func(*scope) error) erro
 	if err := feed(rt, outer, having); err != nil {
 		return err
 	}
-	for _, s := range list {
-		s.wins = make([]value.Value, len(r.wins))
-	}
-	for i, w := range r.wins {
-		if err := w.run(i, list); err != nil {
-			return err
-		}
+	if err := runWindows(rt, outer, r.wins, list); err != nil {
+		return err
 	}
 	for _, s := range list {
 		if err := keep(s); err != nil {

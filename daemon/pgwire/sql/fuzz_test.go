@@ -17,6 +17,7 @@ func FuzzParse(f *testing.F) {
 		"WITH q AS (SELECT 1) UPDATE t SET a = q.b FROM q, u WHERE t.id = q.c RETURNING *; TRUNCATE TABLE a, b RESTART IDENTITY",
 		"INSERT INTO t DEFAULT VALUES ON CONFLICT ON CONSTRAINT t_a DO UPDATE SET a = 1 WHERE t.b > 2",
 		"SELECT rank() OVER w, sum(a) OVER (w ORDER BY b) FROM t WINDOW w AS (PARTITION BY a), v AS (w)",
+		"SELECT sum(a) OVER (PARTITION BY b ORDER BY c RANGE BETWEEN '1 day' PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES), max(a) OVER (ROWS 2 PRECEDING), count(*) OVER (w GROUPS BETWEEN 1 FOLLOWING AND 2 FOLLOWING EXCLUDE NO OTHERS) FROM t WINDOW w AS (ORDER BY a)",
 		"SELECT (a, b) = (c, d), (f(x)).n, a[1:2], x::numeric(10, 2), INTERVAL '1 day' /* /* */ */ -- x",
 	} {
 		f.Add(text)

@@ -122,6 +122,7 @@ func detached(row []value.Value) []value.Value {
 	return out
 }
 
+// result is the value of the aggregate over the rows so far. More may be added after it.
 func (t *tally) result() (v value.Value, err error) {
 	if !t.a.fn.streams() {
 		return t.a.fn.eval(t.a.oid, t.rows)
@@ -129,12 +130,13 @@ func (t *tally) result() (v value.Value, err error) {
 	if t.a.fn.best != 0 && t.n > 0 && t.sofar.IsNone() {
 		return value.Str(string(t.text)), nil
 	}
-	if t.total != 0 || t.n > 0 && t.a.fn.adds && t.sofar.IsNone() {
-		if t.sofar, err = addTo(t.a.oid, t.sofar, value.Int(t.total)); err != nil {
+	sofar := t.sofar
+	if t.total != 0 || t.n > 0 && t.a.fn.adds && sofar.IsNone() {
+		if sofar, err = addTo(t.a.oid, sofar, value.Int(t.total)); err != nil {
 			return value.None, err
 		}
 	}
-	return t.a.fn.last(t.a.oid, t.sofar, t.n)
+	return t.a.fn.last(t.a.oid, sofar, t.n)
 }
 
 // group is one group of rows.

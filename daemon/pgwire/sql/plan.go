@@ -74,6 +74,11 @@ func (rt *runtime) hold(row []value.Value) error {
 	for _, v := range row {
 		n += value.Weight(v)
 	}
+	return rt.spend(n)
+}
+
+// spend counts bytes that are kept.
+func (rt *runtime) spend(n int) error {
 	if rt.charge += n; rt.charge < 64<<10 {
 		return nil
 	}
