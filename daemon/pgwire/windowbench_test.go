@@ -4,7 +4,6 @@ import "testing"
 
 // BenchmarkWindows computes functions over windows of 100,000 rows, and gives one row.
 func BenchmarkWindows(b *testing.B) {
-	f := benchServer(b)
 	for _, bm := range []struct{ name, call string }{
 		{"row number", "row_number() OVER (ORDER BY v)"},
 		{"running sum", "sum(v) OVER (ORDER BY v)"},
@@ -23,7 +22,7 @@ func BenchmarkWindows(b *testing.B) {
 	} {
 		b.Run(bm.name, func(b *testing.B) {
 			text := "SELECT max(w) FROM (SELECT " + bm.call + " AS w FROM generate_series(1, 100000) v) q"
-			benchPrepared(b, f, text, 1, false, none)
+			benchPrepared(b, benchServer(b), text, 1, false, none)
 		})
 	}
 }
