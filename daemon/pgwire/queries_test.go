@@ -316,6 +316,9 @@ func (g *queries) aggregate(kind string, fields []field) string {
 	e := func(kind string) string { return g.expr(1, kind, fields) }
 	distinct := g.one("", "", "DISTINCT ")
 	filter := g.one("", "", "", " FILTER (WHERE "+e("bool")+")")
+	if g.chance(4) {
+		return g.orderedSet(kind, filter, fields)
+	}
 	switch kind {
 	case "int":
 		return g.one("count(*)", "count("+distinct+e(g.one("int", "text"))+")", "min("+e("int")+")", "max("+

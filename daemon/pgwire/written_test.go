@@ -141,6 +141,50 @@ SELECT sum(v) OVER (ORDER BY i ROWS 1 PRECEDING) FROM (VALUES (1, 1e308::float8)
 SELECT i, sum(v) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING), avg(v) OVER (ORDER BY i ROWS 1 PRECEDING), sum(v) OVER (ORDER BY i ROWS UNBOUNDED PRECEDING) FROM (VALUES (1, 1e20::float8), (2, 1), (3, -1e20), (4, 0.1), (5, NULL), (6, 0.2)) q(i, v) ORDER BY i
 SELECT i, sum(v) OVER (ORDER BY i ROWS 1 PRECEDING), avg(v) OVER (ORDER BY i ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) FROM (VALUES (1, 9223372036854775807), (2, 9223372036854775807), (3, -9223372036854775808), (4, 0)) q(i, v) ORDER BY i
 SELECT i, sum(v) OVER (ORDER BY i ROWS 1 PRECEDING), sum(v) OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) FROM (VALUES (1, 12345678901234567890.12), (2, 0.0000000001), (3, -1), (4, NULL)) q(i, v) ORDER BY i
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v), percentile_disc(0.5) WITHIN GROUP (ORDER BY v DESC), mode() WITHIN GROUP (ORDER BY v / 2), percentile_disc(0.3) WITHIN GROUP (ORDER BY v::text) AS named FROM generate_series(1, 4) v
+SELECT percentile_cont(ARRAY[0, 0.25, NULL, 1]) WITHIN GROUP (ORDER BY v), percentile_disc(ARRAY[[0, 0.25], [0.5, 1]]) WITHIN GROUP (ORDER BY v::text), percentile_disc(ARRAY[]::float8[]) WITHIN GROUP (ORDER BY v), percentile_disc(NULL::float8[]) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v), mode() WITHIN GROUP (ORDER BY v), percentile_cont(ARRAY[2]) WITHIN GROUP (ORDER BY v), rank(2) WITHIN GROUP (ORDER BY v), percent_rank(2) WITHIN GROUP (ORDER BY v), cume_dist(2) WITHIN GROUP (ORDER BY v), dense_rank(1) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v WHERE false
+SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v WHERE false
+SELECT percentile_cont('NaN') WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_disc(ARRAY[0.5, 2]) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v::text) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM (VALUES (now())) q(v)
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v), percentile_cont(ARRAY[0.25, 0.3]) WITHIN GROUP (ORDER BY v DESC) FROM (VALUES (interval '1 hour'), ('2 hours'), ('4 hours')) q(v)
+SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY v), percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM (VALUES ('inf'::float8), ('-inf')) q(v)
+SELECT v / 3, percentile_cont(v / 3 / 2.0) WITHIN GROUP (ORDER BY v), rank(v / 3) WITHIN GROUP (ORDER BY v DESC) FILTER (WHERE v > 1) FROM generate_series(0, 6) v GROUP BY v / 3 ORDER BY 1
+SELECT percentile_cont(v) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT rank(v) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v, 1) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5, 1) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont() WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(true) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont('a') WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(ARRAY['a']) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5, v) FROM generate_series(1, 4) v
+SELECT mode() FROM generate_series(1, 4) v
+SELECT mode(v) FROM generate_series(1, 4) v
+SELECT mode(1) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT mode() WITHIN GROUP (ORDER BY 'a') FROM generate_series(1, 4) v
+SELECT sum(v) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(DISTINCT 0.5) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5 ORDER BY v) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) OVER () FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY sum(v)) FROM generate_series(1, 4) v
+SELECT percentile_cont(sum(v)) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT min(percentile_cont(0.5) WITHIN GROUP (ORDER BY v)) FROM generate_series(1, 4) v
+SELECT 1 FROM generate_series(1, 4) v WHERE mode() WITHIN GROUP (ORDER BY v) > 1
+SELECT rank(2, 'b') WITHIN GROUP (ORDER BY v, v::text DESC), dense_rank(NULL) WITHIN GROUP (ORDER BY v), percent_rank(0) WITHIN GROUP (ORDER BY v DESC), cume_dist(2.5) WITHIN GROUP (ORDER BY v NULLS FIRST) FROM (VALUES (1), (2), (2), (3), (NULL)) q(v)
+SELECT rank(2, 3) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT rank('x') WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT rank(true) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT rank(1) FROM generate_series(1, 4) v
+SELECT rank(1) OVER (ORDER BY v) FROM generate_series(1, 4) v
+SELECT row_number(1) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT mode() WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v HAVING percentile_disc(0.5) WITHIN GROUP (ORDER BY v) > 1 ORDER BY mode() WITHIN GROUP (ORDER BY v)
+SELECT within, mode FROM (SELECT 1 AS within, 2 AS mode) q
+SELECT string_agg(v::text, ',' ORDER BY v DESC), percentile_disc(0.5) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT mode() WITHIN GROUP (ORDER BY v), rank() OVER (ORDER BY count(*)), sum(count(*)) OVER (ORDER BY v % 2 ROWS UNBOUNDED PRECEDING) FROM generate_series(1, 5) v GROUP BY v % 2 ORDER BY 1
 SELECT window FROM u
 SELECT (SELECT rank() OVER w) FROM u WINDOW w AS (ORDER BY id)
 WITH q AS (SELECT count(*) AS n FROM u) INSERT INTO u (id, name, a) VALUES ('u:50', (SELECT 'n' || n FROM q), DEFAULT), ('u:51', DEFAULT, (SELECT n FROM q)) RETURNING *
@@ -218,7 +262,8 @@ func TestRefusedStatements(t *testing.T) {
 		"GRANT SELECT ON person TO x", "COMMENT ON TABLE person IS 'x'",
 		"MERGE INTO person USING likes ON true WHEN MATCHED THEN DELETE", "TRUNCATE person CASCADE",
 		"WITH x AS (DELETE FROM person RETURNING *) SELECT * FROM x",
-		"SELECT * FROM person TABLESAMPLE system (10)", "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM person",
+		"SELECT * FROM person TABLESAMPLE system (10)",
+		"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) OVER () FROM person",
 		"INSERT INTO person (id) VALUES ('1') ON CONFLICT (id) WHERE age > 1 DO NOTHING"} {
 		if got := f.ask(text); got != "E!0A000 ZI" {
 			t.Errorf("%s: %s", text, got)

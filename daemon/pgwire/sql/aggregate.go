@@ -193,6 +193,7 @@ type aggCall struct {
 	filter   *bound
 	order    []boundKey
 	star     bool
+	within   *withinGroup // args are its keys; nil: there is none
 }
 
 func (b *binder) aggregate(c *call, ns *names) (*bound, error) {
@@ -200,13 +201,20 @@ func (b *binder) aggregate(c *call, ns *names) (*bound, error) {
 		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s",
 			ns.where).At(c.pos)
 	}
-	a, err := b.aggCall(c, &names{cols: ns.cols, outer: ns.outer, where: "an aggregate"})
+	var a *aggCall
+	var oid pgtype.OID
+	var err error
+	if aggregates[c.name] == nil || c.within != nil {
+		a, oid, err = b.orderedSet(c, ns)
+	} else if a, err = b.aggCall(c, &names{cols: ns.cols, outer: ns.outer, where: "an aggregate"}); err == nil {
+		oid = a.fn.typ(a.oid)
+	}
 	if err != nil {
 		return nil, err
 	}
 	i := len(ns.aggs.groups) + len(ns.aggs.calls)
 	ns.aggs.calls = append(ns.aggs.calls, a)
-	out := &bound{oid: a.fn.typ(a.oid), name: c.name, key: "agg " + itoa(i)}
+	out := &bound{oid: oid, name: c.name, key: "agg " + itoa(i)}
 	out.eval = func(s *scope) (value.Value, error) { return s.aggs[i], nil }
 	return out, nil
 }
@@ -255,8 +263,8 @@ func (b *binder) aggCall(c *call, ns *names) (*aggCall, error) {
 	return a, nil
 }
 
-// value is the value of the aggregate over rows.
-func (a *aggCall) value(list []*scope) (value.Value, error) {
+// value is the value of the aggregate over the rows of a group, whose keys are in of.
+func (a *aggCall) value(of *scope, list []*scope) (value.Value, error) {
 	if len(a.order) > 0 {
 		list = slices.Clone(list)
 		if err := sortScopes(list, a.order); err != nil {
@@ -269,5 +277,5 @@ func (a *aggCall) value(list []*scope) (value.Value, error) {
 			return value.None, err
 		}
 	}
-	return t.result()
+	return t.result(of)
 }

@@ -45,7 +45,9 @@ type (
 		args         []Expr
 		star         bool // count(*)
 		distinct     bool
+		variadic     bool
 		order        []orderKey
+		within       []orderKey // of WITHIN GROUP; nil: there is none
 		filter       Expr
 		over         *window
 		pos          int

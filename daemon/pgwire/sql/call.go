@@ -28,7 +28,7 @@ func hasAggregate(x Expr, b *binder) bool {
 			inOrder := slices.ContainsFunc(x.over.order, func(k orderKey) bool { return hasAggregate(k.x, b) })
 			return any(x.args...) || any(x.over.partition...) || inOrder
 		}
-		return aggregates[x.name] != nil || any(x.args...)
+		return x.isAggregate() || any(x.args...)
 	case *unary:
 		return any(x.x)
 	case *binary:
@@ -67,7 +67,7 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 	switch {
 	case c.over != nil:
 		return b.windowCall(c, ns)
-	case aggregates[c.name] != nil:
+	case c.isAggregate():
 		return b.aggregate(c, ns)
 	case c.distinct || c.star || c.filter != nil || len(c.order) > 0:
 		return nil, sqlstate.New(sqlstate.WrongObject, "%s is not an aggregate function", c.name).At(c.pos)

@@ -86,7 +86,7 @@ func (f *framed) grow(give func(j int, v value.Value) error) error {
 			}
 		}
 		if more || j == 0 {
-			if v, err = t.result(); err != nil {
+			if v, err = t.result(nil); err != nil {
 				return err
 			}
 		}
@@ -173,7 +173,7 @@ func (f *framed) again(_ int, _ span, spans [3]span) (value.Value, error) {
 		}
 	}
 	f.rows = t.rows[:0]
-	return t.result()
+	return t.result(nil)
 }
 
 // slides reports whether the aggregate is one that a slider knows.

@@ -122,8 +122,11 @@ func detached(row []value.Value) []value.Value {
 	return out
 }
 
-// result is the value of the aggregate over the rows so far. More may be added after it.
-func (t *tally) result() (v value.Value, err error) {
+// result is the value of the aggregate over the rows so far, of a group whose keys are in s. More may be added after it.
+func (t *tally) result(s *scope) (v value.Value, err error) {
+	if t.a.within != nil {
+		return t.a.within.value(s, t.rows)
+	}
 	if !t.a.fn.streams() {
 		return t.a.fn.eval(t.a.oid, t.rows)
 	}
@@ -204,9 +207,9 @@ func (r *coreRun) grouped(rt *runtime, outer *scope, yield func(*scope) error) e
 			var v value.Value
 			var err error
 			if g.rows != nil {
-				v, err = a.value(g.rows)
+				v, err = a.value(s, g.rows)
 			} else {
-				v, err = g.tallies[i].result()
+				v, err = g.tallies[i].result(s)
 			}
 			if err != nil {
 				return err

@@ -342,7 +342,7 @@ func (p *parser) arguments(c *call) {
 			p.eat("all")
 		}
 		for {
-			p.eat("variadic")
+			c.variadic = p.eat("variadic") || c.variadic
 			c.args = append(c.args, p.expr())
 			if !p.eat(",") {
 				break
@@ -353,9 +353,7 @@ func (p *parser) arguments(c *call) {
 		}
 	}
 	p.want(")")
-	if p.at("within", "group") {
-		p.unsupported("WITHIN GROUP")
-	}
+	p.within(c)
 	if p.eat("filter") {
 		p.want("(", "where")
 		c.filter = p.expr()
@@ -370,4 +368,27 @@ func (p *parser) arguments(c *call) {
 		c.over = &window{at: p.place(p.peek().Pos), name: p.name(), bare: true}
 	}
 	p.over = append(p.over, c.over)
+}
+
+// within reads WITHIN GROUP, where it is there.
+func (p *parser) within(c *call) {
+	at := p.place(p.peek().Pos)
+	if !p.eat("within", "group") {
+		return
+	}
+	what := ""
+	switch {
+	case len(c.order) > 0:
+		what = "multiple ORDER BY clauses"
+	case c.distinct:
+		what = "DISTINCT"
+	case c.variadic:
+		what = "VARIADIC"
+	}
+	if what != "" {
+		panic(sqlstate.New(sqlstate.SyntaxError, "cannot use %s with WITHIN GROUP", what).At(at))
+	}
+	p.want("(", "order", "by")
+	c.within = p.orderKeys()
+	p.want(")")
 }

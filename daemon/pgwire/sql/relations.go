@@ -81,6 +81,7 @@ func (w *walker) expr(x Expr, known []string) {
 		w.exprs(known, x.args...)
 		w.expr(x.filter, known)
 		w.keys(x.order, known)
+		w.keys(x.within, known)
 		if x.over != nil {
 			w.window(x.over, known)
 		}

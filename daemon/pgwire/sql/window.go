@@ -50,7 +50,14 @@ func init() {
 
 // windowCall binds a function with OVER: an aggregate or a ranking.
 func (b *binder) windowCall(c *call, ns *names) (*bound, error) {
-	if ns.wins == nil {
+	switch {
+	case c.within != nil && orderedSets[c.name] != nil:
+		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "OVER is not supported for ordered-set aggregate %s",
+			c.name).At(c.pos)
+	case aggregates[c.name] == nil && (rankings[c.name] == nil || len(c.args) > 0) && orderedSets[c.name] != nil:
+		return nil, sqlstate.New(sqlstate.WrongObject, "WITHIN GROUP is required for ordered-set aggregate %s",
+			c.name).At(c.pos)
+	case ns.wins == nil:
 		return nil, sqlstate.New(sqlstate.WindowingError, "window functions are not allowed in %s", ns.where).At(c.pos)
 	}
 	inner := *ns
