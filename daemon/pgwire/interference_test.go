@@ -198,6 +198,9 @@ SELECT id, count(n) OVER (ORDER BY n, id ROWS 1 PRECEDING), nth_value(s, 2) OVER
 SELECT id, count(*) OVER (ORDER BY n RANGE BETWEEN 1 PRECEDING AND 2 FOLLOWING EXCLUDE TIES), sum(1 / n) OVER (ORDER BY id ROWS 1 PRECEDING) FROM y ORDER BY id
 SELECT k, percentile_cont(0.5) WITHIN GROUP (ORDER BY n), percentile_disc(ARRAY[0, 0.5, 1]) WITHIN GROUP (ORDER BY s), mode() WITHIN GROUP (ORDER BY n) FROM x GROUP BY k ORDER BY k
 SELECT percentile_cont(0.9) WITHIN GROUP (ORDER BY n), mode() WITHIN GROUP (ORDER BY s), rank(2) WITHIN GROUP (ORDER BY n), cume_dist('HUSH') WITHIN GROUP (ORDER BY s) FILTER (WHERE d > 0) FROM y
+SELECT k, n, grouping(k, n), count(*), max(s) FROM x GROUP BY ROLLUP(k, n) ORDER BY 1, 2, 3
+SELECT n, s, count(*), sum(d) FROM y GROUP BY CUBE(n, s) HAVING count(*) > 0 ORDER BY 1, 2, 3
+SELECT count(*), grouping(n) FROM z GROUP BY GROUPING SETS (n, (), ())
 SELECT k, first_value(n) OVER (ORDER BY k ROWS (SELECT count(*) FROM z) PRECEDING) FROM x ORDER BY id
 SELECT * FROM y ORDER BY id
 SELECT id, n, s FROM y ORDER BY n, s, id

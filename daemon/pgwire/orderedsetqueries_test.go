@@ -2,11 +2,16 @@ package pgwire_test
 
 // orderedSet is an aggregate of a kind with WITHIN GROUP.
 func (g *queries) orderedSet(kind, filter string, fields []field) string {
-	e := func(kind string) string { return g.expr(1, kind, fields) }
+	e := func(kind string) string {
+		if kind == "text" { // a literal would have no type
+			return g.one("lower(", "(") + g.column(kind, fields) + ")"
+		}
+		return g.expr(1, kind, fields)
+	}
 	order := func(x string) string {
 		return " WITHIN GROUP (ORDER BY " + x + g.one("", "", " DESC", " NULLS FIRST", " DESC NULLS LAST") + ")" + filter
 	}
-	part := g.one("0.5", "0.5", "0.25", "0", "1", "0.9", "0.999", "'0.1'", "NULL", "1::float8 / 3")
+	part := g.one("0.5", "0.5", "0.25", "0", "1", "0.9", "0.999", "NULL::float8", "1::float8 / 3")
 	of := g.one("int", "text", "float", "numeric", "time")
 	switch {
 	case kind == "float" && g.chance(2):

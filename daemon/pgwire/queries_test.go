@@ -86,18 +86,24 @@ func (g *queries) body(depth int, cte string, n int, kinds []string) string {
 	items := make([]string, n)
 	switch g.r.IntN(6) {
 	case 0, 1: // groups
-		keys := []string{g.expr(1, g.one("int", "text", "bool"), fields)}
+		kind := g.one("int", "text", "bool")
+		keys := []string{g.expr(1, kind, fields)}
 		if g.chance(3) {
 			keys = append(keys, fields[g.r.IntN(len(fields))].name)
 		}
 		for i := range items {
 			items[i] = g.aggregate(kinds[i], fields)
 		}
-		text := "SELECT " + strings.Join(items, ", ") + " FROM " + from + where
 		if g.chance(4) {
-			return text // one group
+			return "SELECT " + strings.Join(items, ", ") + " FROM " + from + where // one group
 		}
-		text += " GROUP BY " + strings.Join(keys, ", ")
+		for i := range items {
+			if kinds[i] == kind && g.chance(2) {
+				items[i] = keys[0]
+			}
+		}
+		by := g.groupBy(keys, items, fields)
+		text := "SELECT " + strings.Join(items, ", ") + " FROM " + from + where + " GROUP BY " + by
 		if g.chance(3) {
 			text += " HAVING " + g.one("count(*) > 1", "min("+g.column("int", fields)+") IS NOT NULL", "bool_or("+
 				g.expr(1, "bool", fields)+")", "count("+g.column("text", fields)+") <= 3")

@@ -158,6 +158,7 @@ SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v, 1) FROM generate_series(1,
 SELECT percentile_cont(0.5, 1) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
 SELECT percentile_cont() WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
 SELECT percentile_cont(true) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_disc('0.5') WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
 SELECT percentile_cont('a') WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
 SELECT percentile_cont(ARRAY['a']) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
 SELECT percentile_cont(0.5) FROM generate_series(1, 4) v
@@ -185,6 +186,62 @@ SELECT mode() WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v HAVING perc
 SELECT within, mode FROM (SELECT 1 AS within, 2 AS mode) q
 SELECT string_agg(v::text, ',' ORDER BY v DESC), percentile_disc(0.5) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
 SELECT mode() WITHIN GROUP (ORDER BY v), rank() OVER (ORDER BY count(*)), sum(count(*)) OVER (ORDER BY v % 2 ROWS UNBOUNDED PRECEDING) FROM generate_series(1, 5) v GROUP BY v % 2 ORDER BY 1
+SELECT k, n, count(*), grouping(k), grouping(k, n), grouping(n, k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k, n) ORDER BY 1, 2, 5
+SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY CUBE(k, b) ORDER BY 1, 2, 3
+SELECT k, b, count(*), sum(n) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k), (b), ()) ORDER BY 1, 2, 3
+SELECT k, b, n, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k, ROLLUP(b, n) ORDER BY 1, 2, 3, 4
+SELECT k, b, n, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS (k, ROLLUP(b, n), GROUPING SETS ((k, b), ())) ORDER BY 1, 2, 3, 4
+SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP((k, b)) ORDER BY 1, 2, 3
+SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY DISTINCT ROLLUP(k, b), ROLLUP(k) ORDER BY 1, 2, 3
+SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ALL ROLLUP(k, b), ROLLUP(k) ORDER BY 1, 2, 3
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ()
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY (), ()
+SELECT k, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k, () ORDER BY 1
+SELECT k, n, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY (k, n) ORDER BY 1, 2
+SELECT k, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY (k), n ORDER BY 1, 2
+SELECT k, k + 1, grouping(k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k), n ORDER BY 1, 2, 3
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k), (k + 1)) ORDER BY 1
+SELECT k + 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k + 1), (n)) ORDER BY 1
+SELECT k AS c, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(c) ORDER BY 1, 2
+SELECT 'x' AS c, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(c) ORDER BY 1
+SELECT k, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(1) ORDER BY 1, 2
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(3)
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS (())
+SELECT n FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k))
+SELECT count(DISTINCT n), string_agg(n::text, ',' ORDER BY n DESC) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS (k, (), ()) ORDER BY 1, 2
+SELECT k, percentile_disc(k / 10.0) WITHIN GROUP (ORDER BY n), mode() WITHIN GROUP (ORDER BY b) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k) ORDER BY 1, 2, 3
+SELECT k, n, sum(count(*)) OVER (PARTITION BY grouping(k) ORDER BY n NULLS FIRST), rank() OVER (ORDER BY k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k), n ORDER BY 1, 2, 3
+SELECT k, sum(n) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k) HAVING grouping(k) = 1 OR sum(n) > 3 ORDER BY grouping(k), k
+SELECT DISTINCT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k), n ORDER BY 1
+SELECT coalesce(k, -1), k IS NULL, CASE WHEN grouping(k) = 1 THEN 'all' ELSE k::text END, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k) ORDER BY 1, 4
+SELECT grouping(n) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT grouping(k + 0) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT grouping() FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT grouping(k) OVER () FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT max(grouping(k)) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k)
+SELECT grouping(max(k)) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k)
+SELECT grouping(k, 1) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k)
+SELECT grouping(k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT grouping(k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b)
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) WHERE grouping(k) = 1 GROUP BY k
+SELECT grouping(a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a) FROM (SELECT 1 AS a) q GROUP BY a
+SELECT grouping(a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a) FROM (SELECT 1 AS a) q GROUP BY ROLLUP(a)
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) WHERE false GROUP BY ()
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) WHERE false GROUP BY ROLLUP(k)
+SELECT k, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) WHERE false GROUP BY GROUPING SETS ((), (k), ())
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY CUBE(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11, k + 12)
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY CUBE(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11), ROLLUP(k)
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY CUBE(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11)) q
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11), ROLLUP(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11), ROLLUP(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11), ROLLUP(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11)
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k, GROUPING SETS (n))
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(ROLLUP(k))
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP()
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ()
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(sum(k))
+SELECT rollup, cube, sets, grouping FROM (SELECT 1 AS rollup, 2 AS cube, 3 AS sets, 4 AS grouping) q GROUP BY rollup, cube, sets, grouping
+SELECT rollup(k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b)
+SELECT (k, n) IN ((1, 1)), count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY (k, n) IN ((1, 1)) ORDER BY 1
+SELECT k, (SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) r(k, n, b) WHERE r.k = q.k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k) ORDER BY 1, 2
 SELECT window FROM u
 SELECT (SELECT rank() OVER w) FROM u WINDOW w AS (ORDER BY id)
 WITH q AS (SELECT count(*) AS n FROM u) INSERT INTO u (id, name, a) VALUES ('u:50', (SELECT 'n' || n FROM q), DEFAULT), ('u:51', DEFAULT, (SELECT n FROM q)) RETURNING *

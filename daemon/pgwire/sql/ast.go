@@ -151,8 +151,17 @@ type core struct {
 	items      []item
 	from       []fromItem
 	where      Expr
-	group      []Expr
+	group      []Expr // also *groupingSet
 	having     Expr
+	// groupDistinct drops grouping sets that are there already.
+	groupDistinct bool
+}
+
+// groupingSet is an element of GROUP BY that is not one expression.
+type groupingSet struct {
+	kind string // list, rollup, cube, sets
+	list []Expr
+	at   int
 }
 
 type item struct {

@@ -65,6 +65,8 @@ func hasAggregate(x Expr, b *binder) bool {
 // call binds the call of a function.
 func (b *binder) call(c *call, ns *names) (*bound, error) {
 	switch {
+	case c.name == "grouping" && c.schema == "":
+		return b.grouping(c, ns)
 	case c.over != nil:
 		return b.windowCall(c, ns)
 	case c.isAggregate():

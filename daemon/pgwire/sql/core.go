@@ -22,7 +22,8 @@ type boundKey struct {
 type aggregation struct {
 	groups []*bound
 	calls  []*aggCall
-	strict bool // columns must be in GROUP BY
+	strict bool    // columns must be in GROUP BY
+	sets   [][]int // the grouping sets, as ordered numbers of groups; nil: one of all groups
 }
 
 // core binds SELECT … FROM … with its ORDER BY.
@@ -269,34 +270,6 @@ func (b *binder) aggregation(c *core, items []item, order []orderKey) *aggregati
 		if hasAggregate(k.x, b) {
 			return &aggregation{strict: true}
 		}
-	}
-	return nil
-}
-
-// groups binds GROUP BY: an expression, the place of one in the list, or the name of one.
-func (b *binder) groups(c *core, items []item, agg *aggregation, ns, outer *names) error {
-	plain := &names{cols: ns.cols, outer: outer, where: "GROUP BY"}
-	for _, g := range c.group {
-		x := g
-		n, ok, err := placeOf(g, "GROUP BY", len(items))
-		if err != nil {
-			return err
-		}
-		if ok {
-			x = items[n].x
-		}
-		e, err := b.expr(x, plain)
-		if ref, ok := g.(*colRef); err != nil && ok && len(ref.parts) == 1 {
-			for _, it := range items {
-				if it.alias == ref.parts[0] {
-					e, err = b.expr(it.x, plain)
-				}
-			}
-		}
-		if err != nil {
-			return err
-		}
-		agg.groups = append(agg.groups, e)
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-// orderedSet is an aggregate with WITHIN GROUP. One that is hypothetical answers for a row that its direct arguments make.
+// orderedSet is an aggregate with WITHIN GROUP. One that is hypothetical answers for a row that its direct arguments
+// make.
 type orderedSet struct {
 	direct       int // arguments; of a hypothetical one as many as keys of the order
 	hypothetical bool
@@ -139,6 +140,10 @@ func (b *binder) setTypes(w *withinGroup, c *call) (oid pgtype.OID, err error) {
 		return oid, nil
 	}
 	to, at := pgtype.Float8, w.direct[0].oid
+	if at == pgtype.Unknown && c.name == "percentile_disc" {
+		return 0, sqlstate.New(sqlstate.AmbiguousFunction, "function %s(%s) is not unique", c.name,
+			strings.Join(types, ", ")).At(c.pos)
+	}
 	if pgtype.IsArray(at) {
 		to, oid, at = pgtype.ArrayOf(pgtype.Float8), arrayType(oid), pgtype.ElemOf(at)
 	}

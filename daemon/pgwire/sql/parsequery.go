@@ -244,10 +244,7 @@ func (p *parser) core() *core {
 		c.where = p.expr()
 	}
 	if p.eat("group", "by") {
-		if p.at("rollup") || p.at("cube") || p.at("grouping") {
-			p.unsupported("GROUP BY with sets")
-		}
-		c.group = p.exprs()
+		p.groupBy(c)
 	}
 	if p.eat("having") {
 		c.having = p.expr()

@@ -110,6 +110,8 @@ func (w *walker) expr(x Expr, known []string) {
 		w.exprs(known, x.x, x.lo, x.hi)
 	case *fieldOf:
 		w.expr(x.x, known)
+	case *groupingSet:
+		w.exprs(known, x.list...)
 	}
 }
 

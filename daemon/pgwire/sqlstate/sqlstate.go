@@ -74,6 +74,8 @@ const (
 	TooManyConnections   Code = "53300"
 	TooMuch              Code = "54000"
 	TooDeep              Code = "54001"
+	TooManyColumns       Code = "54011"
+	TooManyArguments     Code = "54023"
 	NotReady             Code = "55000"
 	Cancelled            Code = "57014"
 	AdminShutdown        Code = "57P01"

@@ -1,0 +1,36 @@
+package pgwire_test
+
+import "strings"
+
+// groupBy is what GROUP BY names of keys: them, or grouping sets of them. It may add to the list of the query what
+// tells of the sets.
+func (g *queries) groupBy(keys, items []string, fields []field) string {
+	if !g.chance(3) {
+		return strings.Join(keys, ", ")
+	}
+	for g.chance(2) && len(keys) < 4 {
+		keys = append(keys, g.column(g.one("int", "text", "bool"), fields))
+	}
+	for i, it := range items {
+		if strings.HasPrefix(it, "count(") && g.chance(3) {
+			items[i] = g.one("grouping("+g.one(keys...)+")::int8", "grouping("+strings.Join(keys, ", ")+")::int8")
+		}
+	}
+	some := func() string {
+		return g.one(keys[0], keys[len(keys)-1], "("+strings.Join(keys, ", ")+")", strings.Join(keys, ", "))
+	}
+	element := func() string {
+		return g.one("ROLLUP("+some()+")", "CUBE("+some()+")", "ROLLUP("+some()+", "+some()+")", "("+some()+")",
+			"GROUPING SETS ("+some()+", ())", "GROUPING SETS ((), "+some()+", ROLLUP("+some()+"), ())", some())
+	}
+	list := g.one("", "", "DISTINCT ") + element()
+	for g.chance(3) {
+		list += ", " + element()
+	}
+	for _, k := range keys {
+		if strings.Contains(strings.Join(items, " "), "grouping(") && !strings.Contains(list, k) {
+			list += ", " + k
+		}
+	}
+	return list
+}
