@@ -9,7 +9,8 @@ func (g *queries) orderedSet(kind, filter string, fields []field) string {
 		return g.expr(1, kind, fields)
 	}
 	order := func(x string) string {
-		return " WITHIN GROUP (ORDER BY " + x + g.one("", "", " DESC", " NULLS FIRST", " DESC NULLS LAST") + ")" + filter
+		dir := g.one("", "", " DESC", " NULLS FIRST", " DESC NULLS LAST")
+		return " WITHIN GROUP (ORDER BY " + x + dir + ")" + filter
 	}
 	part := g.one("0.5", "0.5", "0.25", "0", "1", "0.9", "0.999", "NULL::float8", "1::float8 / 3")
 	of := g.one("int", "text", "float", "numeric", "time")

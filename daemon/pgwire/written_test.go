@@ -188,7 +188,7 @@ SELECT string_agg(v::text, ',' ORDER BY v DESC), percentile_disc(0.5) WITHIN GRO
 SELECT mode() WITHIN GROUP (ORDER BY v), rank() OVER (ORDER BY count(*)), sum(count(*)) OVER (ORDER BY v % 2 ROWS UNBOUNDED PRECEDING) FROM generate_series(1, 5) v GROUP BY v % 2 ORDER BY 1
 SELECT k, n, count(*), grouping(k), grouping(k, n), grouping(n, k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k, n) ORDER BY 1, 2, 5
 SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY CUBE(k, b) ORDER BY 1, 2, 3
-SELECT k, b, count(*), sum(n) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k), (b), ()) ORDER BY 1, 2, 3
+SELECT k, b, count(*), sum(n) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k), (b), ()) ORDER BY 1, 2, 3, 4
 SELECT k, b, n, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k, ROLLUP(b, n) ORDER BY 1, 2, 3, 4
 SELECT k, b, n, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS (k, ROLLUP(b, n), GROUPING SETS ((k, b), ())) ORDER BY 1, 2, 3, 4
 SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP((k, b)) ORDER BY 1, 2, 3
@@ -242,6 +242,13 @@ SELECT rollup, cube, sets, grouping FROM (SELECT 1 AS rollup, 2 AS cube, 3 AS se
 SELECT rollup(k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b)
 SELECT (k, n) IN ((1, 1)), count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY (k, n) IN ((1, 1)) ORDER BY 1
 SELECT k, (SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) r(k, n, b) WHERE r.k = q.k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k) ORDER BY 1, 2
+SELECT percentile_disc('0.5') WITHIN GROUP (ORDER BY v::text) FROM generate_series(1, 4) v
+SELECT k, (SELECT count(*) FROM generate_series(0, 3) v WHERE v <= q.k), EXISTS (SELECT 1 WHERE k = 2) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY k ORDER BY 1
+SELECT (SELECT n) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY k
+SELECT (SELECT k), sum((SELECT n)), (SELECT sum(v) FROM generate_series(0, 3) v WHERE v <> k) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY ROLLUP(k) ORDER BY 1, 2
+SELECT (SELECT max(v) FROM generate_series(0, 3) v WHERE v <> k), (SELECT min(v) FROM generate_series(0, 3) v WHERE v <> k), count(*) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY 1, 2 ORDER BY 1, 2
+SELECT n > ALL (ARRAY[1, 2]), n > ANY (ARRAY[1, 2]) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY n > ALL (ARRAY[1, 2]), n > ANY (ARRAY[1, 2]) ORDER BY 1, 2
+SELECT (SELECT k), count(*) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY DISTINCT ROLLUP((SELECT k)), CUBE((SELECT k)) ORDER BY 1, 2
 SELECT window FROM u
 SELECT (SELECT rank() OVER w) FROM u WINDOW w AS (ORDER BY id)
 WITH q AS (SELECT count(*) AS n FROM u) INSERT INTO u (id, name, a) VALUES ('u:50', (SELECT 'n' || n FROM q), DEFAULT), ('u:51', DEFAULT, (SELECT n FROM q)) RETURNING *

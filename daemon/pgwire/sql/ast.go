@@ -131,6 +131,7 @@ type Select struct {
 	order     []orderKey
 	limit     Expr
 	offset    Expr
+	text      string // as it is written
 }
 
 type cte struct {

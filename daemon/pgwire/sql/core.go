@@ -307,7 +307,7 @@ func (b *binder) orderKeys(order []orderKey, items []item, cols []Column, outs [
 			return nil, -1, err
 		}
 		for i, o := range outs {
-			if o.key == e.key && e.key != "?" {
+			if o.key == e.key && !e.varies {
 				return o, i, nil
 			}
 		}

@@ -178,7 +178,7 @@ func (g *grouper) one(x Expr) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if i, ok := g.index[e.key]; ok && e.key != "?" && !e.varies {
+	if i, ok := g.index[e.key]; ok && !e.varies {
 		return i, nil
 	}
 	i := len(g.agg.groups)
@@ -211,7 +211,8 @@ func (g *grouper) expr(x Expr) (*bound, error) {
 // set of the row has not the argument.
 func (b *binder) grouping(c *call, ns *names) (*bound, error) {
 	switch {
-	case len(c.args) == 0 || c.star || c.distinct || c.over != nil || c.filter != nil || c.order != nil || c.within != nil:
+	case len(c.args) == 0 || c.star || c.distinct || c.over != nil || c.filter != nil || c.order != nil ||
+		c.within != nil:
 		return nil, sqlstate.New(sqlstate.SyntaxError, "GROUPING takes a list of expressions").At(c.pos)
 	case ns.aggs == nil:
 		return nil, sqlstate.New(sqlstate.GroupingError, "grouping operations are not allowed in %s", ns.where).At(c.pos)

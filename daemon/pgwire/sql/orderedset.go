@@ -140,7 +140,7 @@ func (b *binder) setTypes(w *withinGroup, c *call) (oid pgtype.OID, err error) {
 		return oid, nil
 	}
 	to, at := pgtype.Float8, w.direct[0].oid
-	if at == pgtype.Unknown && c.name == "percentile_disc" {
+	if at == pgtype.Unknown && c.name == "percentile_disc" && rank(oid) == 0 {
 		return 0, sqlstate.New(sqlstate.AmbiguousFunction, "function %s(%s) is not unique", c.name,
 			strings.Join(types, ", ")).At(c.pos)
 	}

@@ -169,7 +169,7 @@ func (b *binder) over(w *windowCall, over *window, ns *names) error {
 	}
 	spec, known := "by", true
 	add := func(x *bound, as string) {
-		known = known && x.key != "?" && !x.varies
+		known = known && !x.varies
 		spec = keyed(spec, as, x.key)
 	}
 	for _, x := range over.partition {
