@@ -34,8 +34,8 @@ func (g *queries) groupBy(keys, items []string, fields []field) string {
 	for g.chance(3) {
 		list += ", " + element()
 	}
-	for _, k := range keys {
-		if strings.Contains(strings.Join(items, " "), "grouping(") && !strings.Contains(list, k) {
+	for i, k := range keys {
+		if (i == 0 || strings.Contains(strings.Join(items, " "), "grouping(")) && !strings.Contains(list, k) {
 			list += ", " + k
 		}
 	}
