@@ -198,6 +198,8 @@ type binder struct {
 	leaves int
 	stored int
 	depth  int
+	// bindings is how many expressions were bound.
+	bindings int
 	// recursing counts the recursive queries whose recursive part is being bound: what reads it changes as it runs.
 	recursing int
 }
