@@ -23,7 +23,8 @@ func (g *queries) orderedSet(kind, filter string, fields []field) string {
 		return g.one("rank(", "dense_rank(") + g.constant(of) + ")" + order(e(of))
 	case kind == "text" && g.chance(3):
 		list := "ARRAY[" + g.one("0", "0.5", "0.75") + ", NULL, " + g.one("1", "0.1", "0.5") + "]"
-		x := g.one("cont("+list+")"+order(e(g.one("int", "float"))), "disc("+list+")"+order(e(g.one("int", "text", "time"))))
+		x := g.one("cont("+list+")"+order(e(g.one("int", "float"))),
+			"disc("+list+")"+order(e(g.one("int", "text", "time"))))
 		return "(percentile_" + x + ")::text"
 	case g.chance(2):
 		return "mode()" + order(e(kind))

@@ -77,7 +77,7 @@ func (g *queries) framed(kind string, fields []field) string {
 	}
 	over := " OVER (" + g.one("", "PARTITION BY "+g.column(g.one("int", "bool", "text"), fields)+" ") +
 		strings.ReplaceAll(frame, "ALL", all) + ")"
-	if at := strings.Index(fn, "::numeric"); kind == "numeric" && strings.HasSuffix(fn, "::numeric") {
+	if at := strings.LastIndex(fn, "::numeric"); kind == "numeric" && strings.HasSuffix(fn, "::numeric") {
 		return fn[:at] + over + fn[at:]
 	}
 	return fn + over

@@ -42,8 +42,8 @@ func column(i int, c *colBind) *bound {
 // mostBindings is how many expressions are bound for a statement. One that fits a message has fewer, unless they are
 // bound again and again.
 //
-// SECURITY: below GROUP BY an expression is bound twice, for it may be one of those. With queries inside of queries that
-// doubles at each level.
+// SECURITY: below GROUP BY an expression is bound twice, for it may be one of those. Where queries are inside of queries
+// that doubles at each level.
 const mostBindings = 10_000_000
 
 // otherQuery reports whether x is a query that GROUP BY has not.
@@ -72,7 +72,7 @@ func (b *binder) expr(x Expr, ns *names) (*bound, error) {
 	if b.bindings++; b.bindings > mostBindings {
 		return nil, sqlstate.New(sqlstate.TooDeep, "the statement is too complex")
 	}
-	if len(ns.groups) > 0 && !otherQuery(x, ns) { // an expression of GROUP BY is one value for the group
+	if len(ns.groups) > 0 && !otherQuery(x, ns) { // what GROUP BY has is one value for the group
 		plain := &names{cols: ns.cols, outer: ns.outer, where: ns.where}
 		if _, isCall := x.(*call); !isCall || !hasAggregate(x, b) {
 			if e, err := b.expr(x, plain); err == nil {
