@@ -26,3 +26,20 @@ func BenchmarkWindows(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkGroupingSets groups 100,000 rows by several sets at once, and takes percentiles of them.
+func BenchmarkGroupingSets(b *testing.B) {
+	for _, bm := range []struct {
+		name, text string
+		rows       int
+	}{
+		{"one", "SELECT v % 10, v % 7, count(*), sum(v) FROM generate_series(1, 100000) v GROUP BY 1, 2", 70},
+		{"rollup", "SELECT v % 10, v % 7, count(*), sum(v) FROM generate_series(1, 100000) v GROUP BY ROLLUP(1, 2)", 81},
+		{"cube of 4", "SELECT count(*) FROM generate_series(1, 100000) v GROUP BY CUBE(v % 2, v % 3, v % 5, v % 7)", 576},
+		{"percentile", "SELECT v % 10, percentile_cont(0.9) WITHIN GROUP (ORDER BY v * 7919 % 99991) " +
+			"FROM generate_series(1, 100000) v GROUP BY 1", 10},
+		{"mode", "SELECT mode() WITHIN GROUP (ORDER BY v % 100) FROM generate_series(1, 100000) v", 1},
+	} {
+		b.Run(bm.name, func(b *testing.B) { benchPrepared(b, benchServer(b), bm.text, bm.rows, false, none) })
+	}
+}

@@ -42,8 +42,8 @@ func column(i int, c *colBind) *bound {
 // mostBindings is how many expressions are bound for a statement. One that fits a message has fewer, unless they are
 // bound again and again.
 //
-// SECURITY: below GROUP BY an expression is bound twice, for it may be one of those. Where queries are inside of queries
-// that doubles at each level.
+// SECURITY: below GROUP BY an expression is bound twice, for it may be one of those. Where queries are inside of
+// queries that doubles at each level.
 const mostBindings = 10_000_000
 
 // otherQuery reports whether x is a query that GROUP BY has not.
