@@ -251,7 +251,7 @@ func (x *groupIndex) begin(set int, keys []value.Value) (*group, error) {
 }
 
 // tallyWeight is about what a tally takes.
-const tallyWeight = 160
+const tallyWeight = 128
 
 // single is the group of a row by the one key of the query, a whole number; nil: it is none.
 func (x *groupIndex) single(s *scope) (*group, error) {
