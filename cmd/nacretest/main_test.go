@@ -114,7 +114,7 @@ func TestSiege(t *testing.T) {
 
 // TestPostgres runs each row once on a PostgreSQL and on the listener.
 func TestPostgres(t *testing.T) {
-	out := mustPass(t, "postgres -rows 200 -clients 1,3 -for 20ms -rounds 1")
+	out := mustPass(t, "postgres -rows 200 -clients 1,3 -for 20ms -rounds 1 -rest 0")
 	if n := strings.Count(out, " rate "); n != 16 {
 		t.Errorf("%d comparisons:\n%s", n, out)
 	}

@@ -86,18 +86,24 @@ func (g *queries) body(depth int, cte string, n int, kinds []string) string {
 	items := make([]string, n)
 	switch g.r.IntN(6) {
 	case 0, 1: // groups
-		keys := []string{g.expr(1, g.one("int", "text", "bool"), fields)}
+		kind := g.one("int", "text", "bool")
+		keys := []string{g.expr(1, kind, fields)}
 		if g.chance(3) {
 			keys = append(keys, fields[g.r.IntN(len(fields))].name)
 		}
 		for i := range items {
 			items[i] = g.aggregate(kinds[i], fields)
 		}
-		text := "SELECT " + strings.Join(items, ", ") + " FROM " + from + where
 		if g.chance(4) {
-			return text // one group
+			return "SELECT " + strings.Join(items, ", ") + " FROM " + from + where // one group
 		}
-		text += " GROUP BY " + strings.Join(keys, ", ")
+		for i := range items {
+			if kinds[i] == kind && g.chance(2) {
+				items[i] = keys[0]
+			}
+		}
+		by := g.groupBy(keys, items, fields)
+		text := "SELECT " + strings.Join(items, ", ") + " FROM " + from + where + " GROUP BY " + by
 		if g.chance(3) {
 			text += " HAVING " + g.one("count(*) > 1", "min("+g.column("int", fields)+") IS NOT NULL", "bool_or("+
 				g.expr(1, "bool", fields)+")", "count("+g.column("text", fields)+") <= 3")
@@ -106,8 +112,8 @@ func (g *queries) body(depth int, cte string, n int, kinds []string) string {
 	case 2: // windows
 		for i := range items {
 			items[i] = g.expr(depth, kinds[i], fields)
-			if kinds[i] == "int" {
-				items[i] = g.window(fields)
+			if g.chance(2) || kinds[i] == "int" {
+				items[i] = g.window(kinds[i], fields)
 			}
 		}
 	default:
@@ -316,6 +322,9 @@ func (g *queries) aggregate(kind string, fields []field) string {
 	e := func(kind string) string { return g.expr(1, kind, fields) }
 	distinct := g.one("", "", "DISTINCT ")
 	filter := g.one("", "", "", " FILTER (WHERE "+e("bool")+")")
+	if g.chance(4) {
+		return g.orderedSet(kind, filter, fields)
+	}
 	switch kind {
 	case "int":
 		return g.one("count(*)", "count("+distinct+e(g.one("int", "text"))+")", "min("+e("int")+")", "max("+
@@ -331,31 +340,4 @@ func (g *queries) aggregate(kind string, fields []field) string {
 		return g.one("bool_or(", "bool_and(", "every(") + e("bool") + ")" + filter
 	}
 	return g.one("min(", "max(") + e("time") + ")" + filter
-}
-
-// window is a function over a window. Its order has no ties where they would matter.
-func (g *queries) window(fields []field) string {
-	over := " OVER (" + g.one("", "PARTITION BY "+g.column(g.one("int", "bool", "text"), fields)+" ")
-	var total []string
-	for _, f := range fields {
-		if strings.HasSuffix(f.name, ".id") {
-			total = append(total, f.name)
-		}
-	}
-	all := strings.Join(total, ", ")
-	key := g.column(g.one("int", "text", "time"), fields) + g.one("", " DESC", " NULLS FIRST")
-	col := g.column("int", fields)
-	switch g.r.IntN(5) {
-	case 0:
-		return "row_number()" + over + "ORDER BY " + key + ", " + all + ")"
-	case 1:
-		return g.one("rank()", "dense_rank()") + over + "ORDER BY " + key + ")"
-	case 2:
-		return g.one("lag(", "lead(") + col + g.one("", ", 2", ", 1, 99") + ")" + over + "ORDER BY " + key + ", " +
-			all + ")"
-	case 3:
-		return g.one("count(*)", "count("+col+")", "max("+col+")", "min("+col+")") + over + g.one("", "ORDER BY "+
-			key) + ")"
-	}
-	return g.one("first_value(", "last_value(") + col + ")" + over + "ORDER BY " + key + ", " + all + ")"
 }

@@ -8,11 +8,17 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// endless are statements that do not end by themselves.
+// cubeOf12 are the elements of the largest CUBE.
+const cubeOf12 = "v, v % 2, v % 3, v % 4, v % 5, v % 6, v % 7, v % 8, v % 9, v % 10, v % 11, v % 12"
+
+// endless are statements that do not end by themselves, or not soon.
 var endless = []string{"SLEEP 1h", "SELECT pg_sleep(3600)",
 	"WITH RECURSIVE q(i) AS (SELECT 1 UNION ALL SELECT 1 FROM q) SELECT count(*) FROM q a, q b",
 	"SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b",
+	"SELECT sum(v::float8) OVER (ORDER BY v ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM generate_series(1, 500000) v",
+	"SELECT array_agg(v) OVER (ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES) FROM generate_series(1, 500000) v",
 	"UPDATE item SET n = (SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b)",
+	"SELECT min(w) FROM (SELECT count(*) AS w FROM generate_series(1, 1000000) v GROUP BY CUBE(" + cubeOf12 + ")) q",
 	"COPY (SELECT a.* FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b WHERE a.a < 0) TO STDOUT"}
 
 // statement_timeout ends a statement of either language, by itself and in a block, and not the connection.

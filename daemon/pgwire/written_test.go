@@ -71,6 +71,192 @@ SELECT rank() OVER nothing FROM u
 SELECT rank() OVER (nothing ORDER BY a) FROM u
 SELECT rank() OVER (w ORDER BY a) FROM u WINDOW w AS (ORDER BY name)
 SELECT rank() OVER (w PARTITION BY a) FROM u WINDOW w AS (ORDER BY name)
+SELECT sum(v) OVER (ROWS BETWEEN UNBOUNDED FOLLOWING AND CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS BETWEEN CURRENT ROW AND UNBOUNDED PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS BETWEEN CURRENT ROW AND 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS BETWEEN 1 FOLLOWING AND CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS BETWEEN 1 FOLLOWING AND 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS UNBOUNDED FOLLOWING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ROWS 1 FOLLOWING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS BETWEEN 2 PRECEDING AND 3 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS BETWEEN CURRENT ROW AND -1 FOLLOWING) FROM generate_series(1, 3) v WHERE false
+SELECT sum(v) OVER (ORDER BY v ROWS NULL PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v GROUPS NULL::int PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS 1.5 PRECEDING), sum(v) OVER (ORDER BY v ROWS '1' PRECEDING), sum(v) OVER (ORDER BY v ROWS (SELECT 1) PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS 'x' PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS true PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS v PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS (SELECT v) PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS sum(1) PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS rank() OVER () PRECEDING) FROM generate_series(1, 3) v
+SELECT w, (SELECT sum(v) FROM (SELECT count(*) OVER (ORDER BY v ROWS w PRECEDING) AS v FROM generate_series(1, 3) v) q) FROM generate_series(0, 2) w ORDER BY w
+SELECT sum(v) OVER (GROUPS CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v GROUPS -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (RANGE 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (RANGE CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v, 1 RANGE 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v RANGE 1.5 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v RANGE '1' PRECEDING) FROM generate_series(1, 3) v ORDER BY 1
+SELECT sum(v) OVER (ORDER BY v RANGE -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v RANGE -1 PRECEDING) FROM generate_series(1, 3) v WHERE false
+SELECT rank() OVER (ORDER BY v RANGE -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT rank() OVER (ORDER BY v ROWS -1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v::text RANGE 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v > 1 RANGE 'x' PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v::numeric RANGE 1::float8 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v::float8 RANGE 'NaN' PRECEDING) FROM generate_series(1, 3) v
+SELECT count(*) OVER (ORDER BY v RANGE 1 PRECEDING) FROM (VALUES (now())) q(v)
+SELECT count(*) OVER (ORDER BY v RANGE '1 day'::text PRECEDING) FROM (VALUES (now())) q(v)
+SELECT v, count(*) OVER (ORDER BY v RANGE '1 day' PRECEDING), count(*) OVER (ORDER BY v DESC RANGE '1 day' PRECEDING) FROM (VALUES (date '2024-01-01'), ('2024-01-02'), ('2024-01-05'), (NULL)) q(v) ORDER BY v
+SELECT v, count(*) OVER (ORDER BY v RANGE BETWEEN '1 hour' PRECEDING AND '30 minutes' FOLLOWING) FROM (VALUES (timestamp '2024-01-01 00:00:00'), ('2024-01-01 00:29:00'), ('2024-01-01 01:00:00'), (NULL)) q(v) ORDER BY v
+SELECT v, array_agg(v) OVER (ORDER BY v RANGE 'inf' PRECEDING) FROM (VALUES ('-inf'::float8), (1), (2), ('inf'), ('inf'), ('nan'), ('nan')) q(v) ORDER BY 1
+SELECT v, array_agg(v) OVER (ORDER BY v RANGE BETWEEN 'inf' PRECEDING AND 'inf' PRECEDING), array_agg(v) OVER (ORDER BY v RANGE BETWEEN 'inf' FOLLOWING AND 'inf' FOLLOWING) FROM (VALUES ('-inf'::float8), (1), (2), ('inf'), ('inf'), ('nan'), ('nan')) q(v) ORDER BY 1
+SELECT v, array_agg(v) OVER (ORDER BY v DESC RANGE BETWEEN 'inf' PRECEDING AND 1 PRECEDING), array_agg(v) OVER (ORDER BY v RANGE BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM (VALUES ('-inf'::float8), (1), (2), ('inf'), ('inf'), ('nan'), ('nan')) q(v) ORDER BY 1
+SELECT v, array_agg(v) OVER (ORDER BY v RANGE BETWEEN 9223372036854775807 PRECEDING AND 5 FOLLOWING), array_agg(v) OVER (ORDER BY v RANGE BETWEEN 1 FOLLOWING AND 9223372036854775807 FOLLOWING), array_agg(v) OVER (ORDER BY v RANGE BETWEEN 5 PRECEDING AND 1 PRECEDING) FROM (VALUES (9223372036854775807), (1), ('-9223372036854775808'::int8)) q(v) ORDER BY v
+SELECT v, array_agg(v) OVER (ORDER BY v ROWS BETWEEN 9223372036854775807 FOLLOWING AND 9223372036854775807 FOLLOWING), array_agg(v) OVER (ORDER BY v GROUPS BETWEEN 9223372036854775807 PRECEDING AND 9223372036854775807 FOLLOWING) FROM generate_series(1, 3) v ORDER BY v
+SELECT v, count(*) OVER (ORDER BY v ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE NO OTHERS), array_agg(v) OVER (ORDER BY v / 2 GROUPS BETWEEN 1 PRECEDING AND CURRENT ROW EXCLUDE TIES) FROM generate_series(0, 3) v ORDER BY v
+SELECT count(*) OVER (RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES), count(*) OVER (RANGE UNBOUNDED PRECEDING EXCLUDE GROUP) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS EXCLUDE CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v EXCLUDE CURRENT ROW) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (ORDER BY v ROWS 1 PRECEDING EXCLUDE CURRENT) FROM generate_series(1, 3) v
+SELECT count(*) OVER (PARTITION ROWS 1 PRECEDING) FROM generate_series(1, 3) v
+SELECT sum(v) OVER (w ROWS 1 PRECEDING), sum(v) OVER (x), sum(v) OVER x, sum(v) OVER y FROM generate_series(1, 3) v WINDOW w AS (ORDER BY v), x AS (w), y AS (ORDER BY v DESC ROWS 1 PRECEDING) ORDER BY 1, 2, 3, 4
+SELECT sum(v) OVER (w) FROM generate_series(1, 3) v WINDOW w AS (ORDER BY v ROWS 1 PRECEDING)
+SELECT sum(v) OVER (w ORDER BY v) FROM generate_series(1, 3) v WINDOW w AS (ROWS 1 PRECEDING)
+SELECT sum(v) OVER ("rows" ROWS 1 PRECEDING) FROM generate_series(1, 3) v WINDOW "rows" AS (ORDER BY v) ORDER BY 1
+SELECT rows, range, groups, ties, others, exclude, preceding, following, current, unbounded FROM (SELECT 1 AS rows, 2 AS range, 3 AS groups, 4 AS ties, 5 AS others, 6 AS exclude, 7 AS preceding, 8 AS following, 9 AS current, 10 AS unbounded) q
+SELECT nth_value(v, 2) OVER (ORDER BY v), nth_value(v, NULL) OVER (ORDER BY v), nth_value(v, 2) OVER (ORDER BY v ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING) FROM generate_series(1, 4) v ORDER BY v
+SELECT nth_value(v, 0) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT nth_value(v) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT nth_value(v, 1::int8) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT nth_value(v, 1) FROM generate_series(1, 3) v
+SELECT first_value(v) IGNORE NULLS OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT first_value(v) FILTER (WHERE true) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT sum(DISTINCT v) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT array_agg(v ORDER BY v) OVER () FROM generate_series(1, 3) v
+SELECT ntile(0) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT ntile(NULL) OVER (ORDER BY v), lag(v, NULL) OVER (ORDER BY v), lag(v, 1, 1.5) OVER (ORDER BY v), lead(v::text, 1, 'zz') OVER (ORDER BY v) FROM generate_series(1, 3) v ORDER BY v
+SELECT lag(v, 1, 'x') OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT lag(v, 1, 'x'::text) OVER (ORDER BY v) FROM generate_series(1, 3) v
+SELECT rank() FROM generate_series(1, 3) v
+SELECT lower(v::text) OVER () FROM generate_series(1, 3) v
+SELECT nothing(v) OVER () FROM generate_series(1, 3) v
+SELECT percent_rank() OVER (ORDER BY v / 2), cume_dist() OVER (ORDER BY v / 2) FROM generate_series(1, 5) v ORDER BY 2
+SELECT sum(1 / (v - 1)) OVER (ORDER BY v ROWS BETWEEN 1 FOLLOWING AND 1 FOLLOWING) FROM generate_series(1, 3) v ORDER BY v
+SELECT sum(1 / (v - 1)) OVER (ORDER BY v ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING) FROM generate_series(1, 3) v ORDER BY v
+SELECT sum(v) OVER (ORDER BY i ROWS 1 PRECEDING) FROM (VALUES (1, 1e308::float8), (2, 1e308), (3, 2)) q(i, v)
+SELECT i, sum(v) OVER (ORDER BY i ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING), avg(v) OVER (ORDER BY i ROWS 1 PRECEDING), sum(v) OVER (ORDER BY i ROWS UNBOUNDED PRECEDING) FROM (VALUES (1, 1e20::float8), (2, 1), (3, -1e20), (4, 0.1), (5, NULL), (6, 0.2)) q(i, v) ORDER BY i
+SELECT i, sum(v) OVER (ORDER BY i ROWS 1 PRECEDING), avg(v) OVER (ORDER BY i ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING) FROM (VALUES (1, 9223372036854775807), (2, 9223372036854775807), (3, -9223372036854775808), (4, 0)) q(i, v) ORDER BY i
+SELECT i, sum(v) OVER (ORDER BY i ROWS 1 PRECEDING), sum(v) OVER (ORDER BY i ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) FROM (VALUES (1, 12345678901234567890.12), (2, 0.0000000001), (3, -1), (4, NULL)) q(i, v) ORDER BY i
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v), percentile_disc(0.5) WITHIN GROUP (ORDER BY v DESC), mode() WITHIN GROUP (ORDER BY v / 2), percentile_disc(0.3) WITHIN GROUP (ORDER BY v::text) AS named FROM generate_series(1, 4) v
+SELECT percentile_cont(ARRAY[0, 0.25, NULL, 1]) WITHIN GROUP (ORDER BY v), percentile_disc(ARRAY[[0, 0.25], [0.5, 1]]) WITHIN GROUP (ORDER BY v::text), percentile_disc(ARRAY[]::float8[]) WITHIN GROUP (ORDER BY v), percentile_disc(NULL::float8[]) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v), mode() WITHIN GROUP (ORDER BY v), percentile_cont(ARRAY[2]) WITHIN GROUP (ORDER BY v), rank(2) WITHIN GROUP (ORDER BY v), percent_rank(2) WITHIN GROUP (ORDER BY v), cume_dist(2) WITHIN GROUP (ORDER BY v), dense_rank(1) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v WHERE false
+SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v WHERE false
+SELECT percentile_cont('NaN') WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_disc(ARRAY[0.5, 2]) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v::text) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM (VALUES (now())) q(v)
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v), percentile_cont(ARRAY[0.25, 0.3]) WITHIN GROUP (ORDER BY v DESC) FROM (VALUES (interval '1 hour'), ('2 hours'), ('4 hours')) q(v)
+SELECT percentile_cont(0.25) WITHIN GROUP (ORDER BY v), percentile_cont(0.5) WITHIN GROUP (ORDER BY v) FROM (VALUES ('inf'::float8), ('-inf')) q(v)
+SELECT v / 3, percentile_cont(v / 3 / 2.0) WITHIN GROUP (ORDER BY v), rank(v / 3) WITHIN GROUP (ORDER BY v DESC) FILTER (WHERE v > 1) FROM generate_series(0, 6) v GROUP BY v / 3 ORDER BY 1
+SELECT percentile_cont(v) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT rank(v) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v, 1) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5, 1) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont() WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(true) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_disc('0.5') WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont('a') WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(ARRAY['a']) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5, v) FROM generate_series(1, 4) v
+SELECT mode() FROM generate_series(1, 4) v
+SELECT mode(v) FROM generate_series(1, 4) v
+SELECT mode(1) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT mode() WITHIN GROUP (ORDER BY 'a') FROM generate_series(1, 4) v
+SELECT sum(v) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(DISTINCT 0.5) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5 ORDER BY v) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v) OVER () FROM generate_series(1, 4) v
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY sum(v)) FROM generate_series(1, 4) v
+SELECT percentile_cont(sum(v)) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT min(percentile_cont(0.5) WITHIN GROUP (ORDER BY v)) FROM generate_series(1, 4) v
+SELECT 1 FROM generate_series(1, 4) v WHERE mode() WITHIN GROUP (ORDER BY v) > 1
+SELECT rank(2, 'b') WITHIN GROUP (ORDER BY v, v::text DESC), dense_rank(NULL) WITHIN GROUP (ORDER BY v), percent_rank(0) WITHIN GROUP (ORDER BY v DESC), cume_dist(2.5) WITHIN GROUP (ORDER BY v NULLS FIRST) FROM (VALUES (1), (2), (2), (3), (NULL)) q(v)
+SELECT rank(2, 3) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT rank('x') WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT rank(true) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT rank(1) FROM generate_series(1, 4) v
+SELECT rank(1) OVER (ORDER BY v) FROM generate_series(1, 4) v
+SELECT row_number(1) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT mode() WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v HAVING percentile_disc(0.5) WITHIN GROUP (ORDER BY v) > 1 ORDER BY mode() WITHIN GROUP (ORDER BY v)
+SELECT within, mode FROM (SELECT 1 AS within, 2 AS mode) q
+SELECT string_agg(v::text, ',' ORDER BY v DESC), percentile_disc(0.5) WITHIN GROUP (ORDER BY v) FROM generate_series(1, 4) v
+SELECT mode() WITHIN GROUP (ORDER BY v), rank() OVER (ORDER BY count(*)), sum(count(*)) OVER (ORDER BY v % 2 ROWS UNBOUNDED PRECEDING) FROM generate_series(1, 5) v GROUP BY v % 2 ORDER BY 1
+SELECT k, n, count(*), grouping(k), grouping(k, n), grouping(n, k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k, n) ORDER BY 1, 2, 5
+SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY CUBE(k, b) ORDER BY 1, 2, 3
+SELECT k, b, count(*), sum(n) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k), (b), ()) ORDER BY 1, 2, 3, 4
+SELECT k, b, n, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k, ROLLUP(b, n) ORDER BY 1, 2, 3, 4
+SELECT k, b, n, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS (k, ROLLUP(b, n), GROUPING SETS ((k, b), ())) ORDER BY 1, 2, 3, 4
+SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP((k, b)) ORDER BY 1, 2, 3
+SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY DISTINCT ROLLUP(k, b), ROLLUP(k) ORDER BY 1, 2, 3
+SELECT k, b, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ALL ROLLUP(k, b), ROLLUP(k) ORDER BY 1, 2, 3
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ()
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY (), ()
+SELECT k, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k, () ORDER BY 1
+SELECT k, n, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY (k, n) ORDER BY 1, 2
+SELECT k, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY (k), n ORDER BY 1, 2
+SELECT k, k + 1, grouping(k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k), n ORDER BY 1, 2, 3
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k), (k + 1)) ORDER BY 1
+SELECT k + 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k + 1), (n)) ORDER BY 1
+SELECT k AS c, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(c) ORDER BY 1, 2
+SELECT 'x' AS c, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(c) ORDER BY 1
+SELECT k, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(1) ORDER BY 1, 2
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(3)
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS (())
+SELECT n FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ((k))
+SELECT count(DISTINCT n), string_agg(n::text, ',' ORDER BY n DESC) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS (k, (), ()) ORDER BY 1, 2
+SELECT k, percentile_disc(k / 10.0) WITHIN GROUP (ORDER BY n), mode() WITHIN GROUP (ORDER BY b) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k) ORDER BY 1, 2, 3
+SELECT k, n, sum(count(*)) OVER (PARTITION BY grouping(k) ORDER BY n NULLS FIRST), rank() OVER (ORDER BY k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k), n ORDER BY 1, 2, 3
+SELECT k, sum(n) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k) HAVING grouping(k) = 1 OR sum(n) > 3 ORDER BY grouping(k), k
+SELECT DISTINCT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k), n ORDER BY 1
+SELECT coalesce(k, -1), k IS NULL, CASE WHEN grouping(k) = 1 THEN 'all' ELSE k::text END, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k) ORDER BY 1, 4
+SELECT grouping(n) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT grouping(k + 0) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT grouping() FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT grouping(k) OVER () FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT max(grouping(k)) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k)
+SELECT grouping(max(k)) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k)
+SELECT grouping(k, 1) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k)
+SELECT grouping(k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY k
+SELECT grouping(k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b)
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) WHERE grouping(k) = 1 GROUP BY k
+SELECT grouping(a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a) FROM (SELECT 1 AS a) q GROUP BY a
+SELECT grouping(a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a) FROM (SELECT 1 AS a) q GROUP BY ROLLUP(a)
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) WHERE false GROUP BY ()
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) WHERE false GROUP BY ROLLUP(k)
+SELECT k, count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) WHERE false GROUP BY GROUPING SETS ((), (k), ())
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY CUBE(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11, k + 12)
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY CUBE(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11), ROLLUP(k)
+SELECT count(*), sum(c) FROM (SELECT count(*) AS c FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY CUBE(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11)) q
+SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11), ROLLUP(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11), ROLLUP(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11), ROLLUP(k + 0, k + 1, k + 2, k + 3, k + 4, k + 5, k + 6, k + 7, k + 8, k + 9, k + 10, k + 11)
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k, GROUPING SETS (n))
+SELECT k FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(ROLLUP(k))
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP()
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY GROUPING SETS ()
+SELECT 1 FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(sum(k))
+SELECT rollup, cube, sets, grouping FROM (SELECT 1 AS rollup, 2 AS cube, 3 AS sets, 4 AS grouping) q GROUP BY rollup, cube, sets, grouping
+SELECT rollup(k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b)
+SELECT (k, n) IN ((1, 1)), count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY (k, n) IN ((1, 1)) ORDER BY 1
+SELECT k, (SELECT count(*) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) r(k, n, b) WHERE r.k = q.k) FROM (VALUES (1, 1, true), (1, 2, false), (2, 2, NULL), (2, NULL, true), (NULL, 9, true)) q(k, n, b) GROUP BY ROLLUP(k) ORDER BY 1, 2
+SELECT percentile_disc('0.5') WITHIN GROUP (ORDER BY v::text) FROM generate_series(1, 4) v
+SELECT k, (SELECT count(*) FROM generate_series(0, 3) v WHERE v <= q.k), EXISTS (SELECT 1 WHERE k = 2) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY k ORDER BY 1
+SELECT (SELECT n) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY k
+SELECT (SELECT k), sum((SELECT n)), (SELECT sum(v) FROM generate_series(0, 3) v WHERE v <> k) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY ROLLUP(k) ORDER BY 1, 2
+SELECT (SELECT max(v) FROM generate_series(0, 3) v WHERE v <> k), (SELECT min(v) FROM generate_series(0, 3) v WHERE v <> k), count(*) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY 1, 2 ORDER BY 1, 2
+SELECT n > ALL (ARRAY[1, 2]), n > ANY (ARRAY[1, 2]) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY n > ALL (ARRAY[1, 2]), n > ANY (ARRAY[1, 2]) ORDER BY 1, 2
+SELECT (SELECT k), count(*) FROM (VALUES (1, 1), (1, 2), (2, 2), (NULL, 9)) q(k, n) GROUP BY DISTINCT ROLLUP((SELECT k)), CUBE((SELECT k)) ORDER BY 1, 2
 SELECT window FROM u
 SELECT (SELECT rank() OVER w) FROM u WINDOW w AS (ORDER BY id)
 WITH q AS (SELECT count(*) AS n FROM u) INSERT INTO u (id, name, a) VALUES ('u:50', (SELECT 'n' || n FROM q), DEFAULT), ('u:51', DEFAULT, (SELECT n FROM q)) RETURNING *
@@ -208,7 +394,8 @@ func TestRefusedStatements(t *testing.T) {
 		"GRANT SELECT ON person TO x", "COMMENT ON TABLE person IS 'x'",
 		"MERGE INTO person USING likes ON true WHEN MATCHED THEN DELETE", "TRUNCATE person CASCADE",
 		"WITH x AS (DELETE FROM person RETURNING *) SELECT * FROM x",
-		"SELECT * FROM person TABLESAMPLE system (10)", "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) FROM person",
+		"SELECT * FROM person TABLESAMPLE system (10)",
+		"SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY age) OVER () FROM person",
 		"INSERT INTO person (id) VALUES ('1') ON CONFLICT (id) WHERE age > 1 DO NOTHING"} {
 		if got := f.ask(text); got != "E!0A000 ZI" {
 			t.Errorf("%s: %s", text, got)

@@ -193,6 +193,7 @@ type aggCall struct {
 	filter   *bound
 	order    []boundKey
 	star     bool
+	within   *withinGroup // args are its keys; nil: there is none
 }
 
 func (b *binder) aggregate(c *call, ns *names) (*bound, error) {
@@ -200,13 +201,20 @@ func (b *binder) aggregate(c *call, ns *names) (*bound, error) {
 		return nil, sqlstate.New(sqlstate.GroupingError, "aggregate functions are not allowed in %s",
 			ns.where).At(c.pos)
 	}
-	a, err := b.aggCall(c, &names{cols: ns.cols, outer: ns.outer, where: "an aggregate"})
+	var a *aggCall
+	var oid pgtype.OID
+	var err error
+	if aggregates[c.name] == nil || c.within != nil {
+		a, oid, err = b.orderedSet(c, ns)
+	} else if a, err = b.aggCall(c, &names{cols: ns.cols, outer: ns.outer, where: "an aggregate"}); err == nil {
+		oid = a.fn.typ(a.oid)
+	}
 	if err != nil {
 		return nil, err
 	}
 	i := len(ns.aggs.groups) + len(ns.aggs.calls)
 	ns.aggs.calls = append(ns.aggs.calls, a)
-	out := &bound{oid: a.fn.typ(a.oid), name: c.name, key: "agg " + itoa(i)}
+	out := &bound{oid: oid, name: c.name, key: "agg " + itoa(i)}
 	out.eval = func(s *scope) (value.Value, error) { return s.aggs[i], nil }
 	return out, nil
 }
@@ -255,8 +263,8 @@ func (b *binder) aggCall(c *call, ns *names) (*aggCall, error) {
 	return a, nil
 }
 
-// value is the value of the aggregate over rows.
-func (a *aggCall) value(list []*scope) (value.Value, error) {
+// value is the value of the aggregate over the rows of a group, whose keys are in of.
+func (a *aggCall) value(of *scope, list []*scope) (value.Value, error) {
 	if len(a.order) > 0 {
 		list = slices.Clone(list)
 		if err := sortScopes(list, a.order); err != nil {
@@ -269,214 +277,5 @@ func (a *aggCall) value(list []*scope) (value.Value, error) {
 			return value.None, err
 		}
 	}
-	return t.result()
-}
-
-// windowCall is a function over a window.
-type windowCall struct {
-	name      string
-	agg       *aggCall // nil: one of the ranking functions
-	args      []*bound
-	partition []*bound
-	order     []boundKey
-}
-
-// rankings are the functions that only a window has.
-var rankings = map[string]func(arg pgtype.OID) pgtype.OID{
-	"row_number": always(pgtype.Int8), "rank": always(pgtype.Int8), "dense_rank": always(pgtype.Int8),
-	"ntile": always(pgtype.Int4),
-	"lag":   same, "lead": same, "first_value": same, "last_value": same,
-}
-
-func (b *binder) windowCall(c *call, ns *names) (*bound, error) {
-	if ns.wins == nil {
-		return nil, sqlstate.New(sqlstate.WindowingError, "window functions are not allowed in %s", ns.where).At(c.pos)
-	}
-	inner := *ns
-	inner.wins, inner.sets = nil, nil
-	w := &windowCall{name: c.name}
-	var oid pgtype.OID
-	var err error
-	if aggregates[c.name] != nil {
-		if w.agg, err = b.aggCall(c, &inner); err != nil {
-			return nil, err
-		}
-		oid = w.agg.fn.typ(w.agg.oid)
-	} else {
-		typ := rankings[c.name]
-		if typ == nil {
-			return nil, sqlstate.New(sqlstate.UndefinedFunction, "window function %s does not exist", c.name).At(c.pos)
-		}
-		for _, x := range c.args {
-			e, err := b.expr(x, &inner)
-			if err != nil {
-				return nil, err
-			}
-			w.args = append(w.args, e)
-		}
-		arg := pgtype.OID(pgtype.Text)
-		if len(w.args) > 0 {
-			arg = w.args[0].oid
-		} else if c.name != "row_number" && c.name != "rank" && c.name != "dense_rank" {
-			return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s() does not exist", c.name).At(c.pos)
-		}
-		oid = typ(arg)
-	}
-	if w := c.over; w.name != "" { // it stands outside of the query that has WINDOW
-		return nil, sqlstate.New(sqlstate.UndefinedObject, "window %q does not exist", w.name).At(w.at)
-	}
-	for _, x := range c.over.partition {
-		e, err := b.expr(x, &inner)
-		if err != nil {
-			return nil, err
-		}
-		w.partition = append(w.partition, e)
-	}
-	for _, k := range c.over.order {
-		e, err := b.expr(k.x, &inner)
-		if err != nil {
-			return nil, err
-		}
-		w.order = append(w.order, boundKey{x: e, out: -1, desc: k.desc, nullsFirst: k.nullsFirst, oid: e.oid})
-	}
-	i := len(*ns.wins)
-	*ns.wins = append(*ns.wins, w)
-	out := &bound{oid: oid, name: c.name, key: "window " + itoa(i)}
-	out.eval = func(s *scope) (value.Value, error) { return s.wins[i], nil }
-	return out, nil
-}
-
-// run computes window function i for all rows.
-func (w *windowCall) run(i int, rows []*scope) error {
-	parts := map[string][]*scope{}
-	var orderOf []string
-	for _, s := range rows {
-		keys, err := evalAll(w.partition, s)
-		if err != nil {
-			return err
-		}
-		k := rowKey(keys)
-		if parts[k] == nil {
-			orderOf = append(orderOf, k)
-		}
-		parts[k] = append(parts[k], s)
-	}
-	for _, k := range orderOf {
-		part := parts[k]
-		if err := sortScopes(part, w.order); err != nil {
-			return err
-		}
-		if err := w.part(i, part); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// part computes the function for one partition, whose rows are in order.
-func (w *windowCall) part(i int, part []*scope) error {
-	peers, err := w.peers(part)
-	if err != nil {
-		return err
-	}
-	dense := 0
-	for start := 0; start < len(part); {
-		end := peers[start]
-		dense++
-		for j := start; j < end; j++ {
-			v, err := w.at(part, j, start, end, dense)
-			if err != nil {
-				return err
-			}
-			part[j].wins[i] = v
-		}
-		start = end
-	}
-	return nil
-}
-
-// peers is for each row where the rows that are equal in order to it end.
-func (w *windowCall) peers(part []*scope) ([]int, error) {
-	out := make([]int, len(part))
-	if len(w.order) == 0 {
-		for i := range out {
-			out[i] = len(part)
-		}
-		return out, nil
-	}
-	keys := make([][]value.Value, len(part))
-	for i, s := range part {
-		for _, k := range w.order {
-			v, err := k.x.eval(s)
-			if err != nil {
-				return nil, err
-			}
-			keys[i] = append(keys[i], v)
-		}
-	}
-	for i := 0; i < len(part); {
-		j := i + 1
-		for j < len(part) && compareKeys(w.order, keys[i], keys[j]) == 0 {
-			j++
-		}
-		for ; i < j; i++ {
-			out[i] = j
-		}
-	}
-	return out, nil
-}
-
-// at is the value for row j, whose peers are the rows from start to end.
-func (w *windowCall) at(part []*scope, j, start, end, dense int) (value.Value, error) {
-	if w.agg != nil {
-		return w.agg.value(part[:end])
-	}
-	other := func(k int) (value.Value, error) {
-		if k < 0 || k >= len(part) {
-			if len(w.args) > 2 {
-				return w.args[2].eval(part[j])
-			}
-			return value.None, nil
-		}
-		return w.args[0].eval(part[k])
-	}
-	offset := 1
-	if len(w.args) > 1 {
-		v, err := w.args[1].eval(part[j])
-		if err != nil {
-			return value.None, err
-		}
-		offset = int(asInt(v))
-	}
-	switch w.name {
-	case "row_number":
-		return value.Int(int64(j + 1)), nil
-	case "rank":
-		return value.Int(int64(start + 1)), nil
-	case "dense_rank":
-		return value.Int(int64(dense)), nil
-	case "lag":
-		return other(j - offset)
-	case "lead":
-		return other(j + offset)
-	case "first_value":
-		return other(0)
-	case "last_value":
-		return other(end - 1)
-	}
-	v, err := w.args[0].eval(part[j])
-	if err != nil {
-		return value.None, err
-	}
-	n := asInt(v)
-	if n < 1 {
-		return value.None, sqlstate.New(sqlstate.InvalidParameter, "argument of ntile must be greater than zero")
-	}
-	total := int64(len(part))
-	big, size := total%n, total/n
-	k := int64(j)
-	if k < big*(size+1) {
-		return value.Int(k/(size+1) + 1), nil
-	}
-	return value.Int((k-big*(size+1))/max(size, 1) + big + 1), nil
+	return t.result(of)
 }

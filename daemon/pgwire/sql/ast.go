@@ -45,7 +45,9 @@ type (
 		args         []Expr
 		star         bool // count(*)
 		distinct     bool
+		variadic     bool
 		order        []orderKey
+		within       []orderKey // of WITHIN GROUP; nil: there is none
 		filter       Expr
 		over         *window
 		pos          int
@@ -53,8 +55,21 @@ type (
 	window struct {
 		partition []Expr
 		order     []orderKey
+		frame     *frame // nil: RANGE UNBOUNDED PRECEDING
 		name      string // of one of WINDOW that it stands for; "": none
+		bare      bool   // OVER name, without parentheses: the frame is that of name, too
 		at        int    // place of the name
+		open      int    // place of the parenthesis
+	}
+	frame struct {
+		mode     string // rows, range, groups
+		from, to frameBound
+		exclude  exclusion
+	}
+	frameBound struct {
+		kind   boundKind
+		offset Expr // of preceding and following
+		at     int
 	}
 	isTest struct {
 		x    Expr
@@ -117,6 +132,7 @@ type Select struct {
 	order     []orderKey
 	limit     Expr
 	offset    Expr
+	text      string // as it is written
 }
 
 type cte struct {
@@ -137,8 +153,17 @@ type core struct {
 	items      []item
 	from       []fromItem
 	where      Expr
-	group      []Expr
+	group      []Expr // also *groupingSet
 	having     Expr
+	// groupDistinct drops grouping sets that are there already.
+	groupDistinct bool
+}
+
+// groupingSet is an element of GROUP BY that is not one expression.
+type groupingSet struct {
+	kind string // list, rollup, cube, sets
+	list []Expr
+	at   int
 }
 
 type item struct {

@@ -28,7 +28,7 @@ func hasAggregate(x Expr, b *binder) bool {
 			inOrder := slices.ContainsFunc(x.over.order, func(k orderKey) bool { return hasAggregate(k.x, b) })
 			return any(x.args...) || any(x.over.partition...) || inOrder
 		}
-		return aggregates[x.name] != nil || any(x.args...)
+		return x.isAggregate() || any(x.args...)
 	case *unary:
 		return any(x.x)
 	case *binary:
@@ -65,12 +65,17 @@ func hasAggregate(x Expr, b *binder) bool {
 // call binds the call of a function.
 func (b *binder) call(c *call, ns *names) (*bound, error) {
 	switch {
+	case c.name == "grouping" && c.schema == "":
+		return b.grouping(c, ns)
 	case c.over != nil:
 		return b.windowCall(c, ns)
-	case aggregates[c.name] != nil:
+	case c.isAggregate():
 		return b.aggregate(c, ns)
 	case c.distinct || c.star || c.filter != nil || len(c.order) > 0:
 		return nil, sqlstate.New(sqlstate.WrongObject, "%s is not an aggregate function", c.name).At(c.pos)
+	}
+	if rankings[c.name] != nil {
+		return nil, sqlstate.New(sqlstate.WrongObject, "window function %s requires an OVER clause", c.name).At(c.pos)
 	}
 	if special := specials[c.name]; special != nil {
 		return special(b, c, ns)

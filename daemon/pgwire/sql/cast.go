@@ -134,6 +134,12 @@ func castValue(ctx context.Context, env Env, v value.Value, from, to pgtype.OID)
 		out := make([]value.Value, v.Len())
 		for i, e := range v.Elems() {
 			var err error
+			if e.Kind() == value.KindArray { // of an array with more dimensions
+				if out[i], err = castValue(ctx, env, e, from, to); err != nil {
+					return value.None, err
+				}
+				continue
+			}
 			if out[i], err = castValue(ctx, env, e, pgtype.ElemOf(from), pgtype.ElemOf(to)); err != nil {
 				return value.None, err
 			}

@@ -22,7 +22,8 @@ type boundKey struct {
 type aggregation struct {
 	groups []*bound
 	calls  []*aggCall
-	strict bool // columns must be in GROUP BY
+	strict bool    // columns must be in GROUP BY
+	sets   [][]int // the grouping sets, as ordered numbers of groups; nil: one of all groups
 }
 
 // core binds SELECT … FROM … with its ORDER BY.
@@ -274,34 +275,6 @@ func (b *binder) aggregation(c *core, items []item, order []orderKey) *aggregati
 	return nil
 }
 
-// groups binds GROUP BY: an expression, the place of one in the list, or the name of one.
-func (b *binder) groups(c *core, items []item, agg *aggregation, ns, outer *names) error {
-	plain := &names{cols: ns.cols, outer: outer, where: "GROUP BY"}
-	for _, g := range c.group {
-		x := g
-		n, ok, err := placeOf(g, "GROUP BY", len(items))
-		if err != nil {
-			return err
-		}
-		if ok {
-			x = items[n].x
-		}
-		e, err := b.expr(x, plain)
-		if ref, ok := g.(*colRef); err != nil && ok && len(ref.parts) == 1 {
-			for _, it := range items {
-				if it.alias == ref.parts[0] {
-					e, err = b.expr(it.x, plain)
-				}
-			}
-		}
-		if err != nil {
-			return err
-		}
-		agg.groups = append(agg.groups, e)
-	}
-	return nil
-}
-
 // placeOf is the place, from 0, in a list that a constant of a clause names; ok is false for what is no constant.
 func placeOf(x Expr, clause string, most int) (place int, ok bool, err error) {
 	sign := int64(1)
@@ -335,7 +308,7 @@ func (b *binder) orderKeys(order []orderKey, items []item, cols []Column, outs [
 			return nil, -1, err
 		}
 		for i, o := range outs {
-			if o.key == e.key && e.key != "?" {
+			if o.key == e.key && !e.varies {
 				return o, i, nil
 			}
 		}
@@ -444,13 +417,8 @@ func (r *coreRun) rows(rt *runtime, outer *scope, yield func(*scope) error) erro
 	if err := feed(rt, outer, having); err != nil {
 		return err
 	}
-	for _, s := range list {
-		s.wins = make([]value.Value, len(r.wins))
-	}
-	for i, w := range r.wins {
-		if err := w.run(i, list); err != nil {
-			return err
-		}
+	if err := runWindows(rt, outer, r.wins, list); err != nil {
+		return err
 	}
 	for _, s := range list {
 		if err := keep(s); err != nil {

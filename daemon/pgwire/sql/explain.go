@@ -141,6 +141,9 @@ func (r *coreRun) explain(rt *runtime) (*Step, error) {
 			title = "HashAggregate"
 		}
 		above(title)
+		if r.agg.sets != nil {
+			s.Lines = append(s.Lines, "Grouping Sets: "+itoa(len(r.agg.sets)))
+		}
 		if r.having != nil {
 			s.Lines = append(s.Lines, "Filter: HAVING")
 		}

@@ -40,13 +40,40 @@ func column(i int, c *colBind) *bound {
 	return out
 }
 
+// mostBindings is how many expressions are bound for a statement. One that fits a message has fewer, unless they are
+// bound again and again.
+//
+// SECURITY: below GROUP BY an expression is bound twice, for it may be one of those. Where queries are inside of
+// queries that doubles at each level.
+const mostBindings = 10_000_000
+
+// otherQuery reports whether x is a query that GROUP BY has not.
+func otherQuery(x Expr, ns *names) bool {
+	key := ""
+	switch x := x.(type) {
+	case *scalarSub:
+		key = subKey(x.sub)
+	case *exists:
+		key = keyed("exists ", subKey(x.sub))
+	case *arraySub:
+		key = keyed("array ", subKey(x.sub))
+	default:
+		return false
+	}
+	_, ok := ns.groups[key]
+	return !ok
+}
+
 // expr binds an expression.
 func (b *binder) expr(x Expr, ns *names) (*bound, error) {
 	if b.depth++; b.depth > 4*mostDepth {
 		return nil, sqlstate.New(sqlstate.TooDeep, "the statement nests too deeply")
 	}
 	defer func() { b.depth-- }()
-	if len(ns.groups) > 0 { // an expression of GROUP BY is one value for the group
+	if b.bindings++; b.bindings > mostBindings {
+		return nil, sqlstate.New(sqlstate.TooDeep, "the statement is too complex")
+	}
+	if len(ns.groups) > 0 && !otherQuery(x, ns) { // what GROUP BY has is one value for the group
 		plain := &names{cols: ns.cols, outer: ns.outer, where: ns.where}
 		if _, isCall := x.(*call); !isCall || !hasAggregate(x, b) {
 			if e, err := b.expr(x, plain); err == nil {

@@ -17,6 +17,9 @@ func FuzzParse(f *testing.F) {
 		"WITH q AS (SELECT 1) UPDATE t SET a = q.b FROM q, u WHERE t.id = q.c RETURNING *; TRUNCATE TABLE a, b RESTART IDENTITY",
 		"INSERT INTO t DEFAULT VALUES ON CONFLICT ON CONSTRAINT t_a DO UPDATE SET a = 1 WHERE t.b > 2",
 		"SELECT rank() OVER w, sum(a) OVER (w ORDER BY b) FROM t WINDOW w AS (PARTITION BY a), v AS (w)",
+		"SELECT sum(a) OVER (PARTITION BY b ORDER BY c RANGE BETWEEN '1 day' PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE TIES), max(a) OVER (ROWS 2 PRECEDING), count(*) OVER (w GROUPS BETWEEN 1 FOLLOWING AND 2 FOLLOWING EXCLUDE NO OTHERS) FROM t WINDOW w AS (ORDER BY a)",
+		"SELECT percentile_cont(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY a DESC) FILTER (WHERE b), mode() WITHIN GROUP (ORDER BY c), rank(1, 'x') WITHIN GROUP (ORDER BY a, b NULLS FIRST) FROM t GROUP BY d",
+		"SELECT a, grouping(a, b) FROM t GROUP BY DISTINCT ROLLUP((a, b), c), CUBE(a, 1), GROUPING SETS ((), a, (a, b), GROUPING SETS (ROLLUP(d))), (a, b), ()",
 		"SELECT (a, b) = (c, d), (f(x)).n, a[1:2], x::numeric(10, 2), INTERVAL '1 day' /* /* */ */ -- x",
 	} {
 		f.Add(text)

@@ -122,23 +122,30 @@ func detached(row []value.Value) []value.Value {
 	return out
 }
 
-func (t *tally) result() (v value.Value, err error) {
+// result is the value of the aggregate over the rows so far, of a group whose keys are in s. More may be added after
+// it.
+func (t *tally) result(s *scope) (v value.Value, err error) {
+	if t.a.within != nil {
+		return t.a.within.value(s, t.rows)
+	}
 	if !t.a.fn.streams() {
 		return t.a.fn.eval(t.a.oid, t.rows)
 	}
 	if t.a.fn.best != 0 && t.n > 0 && t.sofar.IsNone() {
 		return value.Str(string(t.text)), nil
 	}
-	if t.total != 0 || t.n > 0 && t.a.fn.adds && t.sofar.IsNone() {
-		if t.sofar, err = addTo(t.a.oid, t.sofar, value.Int(t.total)); err != nil {
+	sofar := t.sofar
+	if t.total != 0 || t.n > 0 && t.a.fn.adds && sofar.IsNone() {
+		if sofar, err = addTo(t.a.oid, sofar, value.Int(t.total)); err != nil {
 			return value.None, err
 		}
 	}
-	return t.a.fn.last(t.a.oid, t.sofar, t.n)
+	return t.a.fn.last(t.a.oid, sofar, t.n)
 }
 
 // group is one group of rows.
 type group struct {
+	set     int // the number of its grouping set
 	keys    []value.Value
 	tallies []tally
 	rows    []*scope // where an aggregate wants them in an order of its own
@@ -157,7 +164,7 @@ func (g *aggregation) streams() bool {
 // counted is the number of rows, where that is all that is wanted of one relation and it knows it; ok is false else.
 func (r *coreRun) counted(rt *runtime, outer *scope) (n int64, ok bool, err error) {
 	s := r.leaf()
-	if s == nil || len(r.filters) > 0 || len(r.agg.groups) > 0 || len(r.agg.calls) == 0 {
+	if s == nil || len(r.filters) > 0 || len(r.agg.groups)+len(r.agg.sets) > 0 || len(r.agg.calls) == 0 {
 		return 0, false, nil
 	}
 	for _, a := range r.agg.calls {
@@ -176,7 +183,7 @@ func (r *coreRun) counted(rt *runtime, outer *scope) (n int64, ok bool, err erro
 	return c.Count(rt.ctx, scan)
 }
 
-// grouped hands one row for each group to yield: the keys, then the aggregates.
+// grouped hands one row for each group to yield: the keys, then the aggregates and the number of the grouping set.
 func (r *coreRun) grouped(rt *runtime, outer *scope, yield func(*scope) error) error {
 	n, ok, err := r.counted(rt, outer)
 	if err != nil {
@@ -202,15 +209,16 @@ func (r *coreRun) grouped(rt *runtime, outer *scope, yield func(*scope) error) e
 			var v value.Value
 			var err error
 			if g.rows != nil {
-				v, err = a.value(g.rows)
+				v, err = a.value(s, g.rows)
 			} else {
-				v, err = g.tallies[i].result()
+				v, err = g.tallies[i].result(s)
 			}
 			if err != nil {
 				return err
 			}
 			s.aggs = append(s.aggs, v)
 		}
+		s.aggs = append(s.aggs, value.Int(int64(g.set)))
 		if err := yield(s); err != nil {
 			return err
 		}
@@ -218,75 +226,107 @@ func (r *coreRun) grouped(rt *runtime, outer *scope, yield func(*scope) error) e
 	return nil
 }
 
-// groupsOf reads the rows into their groups, in the order in which these begin.
-func (r *coreRun) groupsOf(rt *runtime, outer *scope) (list []*group, err error) {
-	begin := func(keys []value.Value) *group {
-		g := &group{keys: keys, tallies: make([]tally, len(r.agg.calls))}
-		for i, a := range r.agg.calls {
-			g.tallies[i].a = a
-		}
-		list = append(list, g)
-		return g
+// groupIndex finds the groups of rows. list has them in the order in which they begin.
+type groupIndex struct {
+	rt    *runtime
+	agg   *aggregation
+	list  []*group
+	byKey map[string]*group
+	whole map[int64]*group // those of one key that is a whole number
+	room  []value.Value
+	key   []byte
+}
+
+// begin makes a group of a grouping set.
+func (x *groupIndex) begin(set int, keys []value.Value) (*group, error) {
+	g := &group{set: set, keys: keys, tallies: make([]tally, len(x.agg.calls))}
+	for i, a := range x.agg.calls {
+		g.tallies[i].a = a
 	}
-	index := map[string]*group{}
-	if len(r.agg.groups) == 0 {
-		index[""] = begin(nil)
+	x.list = append(x.list, g)
+	if err := x.rt.spend(tallyWeight * len(g.tallies)); err != nil {
+		return nil, err
 	}
-	streams := r.agg.streams()
-	whole := map[int64]*group{} // those of one key that is a whole number
-	var single func(*scope) (int64, bool, error)
-	if len(r.agg.groups) == 1 {
-		single = r.agg.groups[0].whole
+	return g, x.rt.hold(keys)
+}
+
+// tallyWeight is about what a tally takes.
+const tallyWeight = 128
+
+// single is the group of a row by the one key of the query, a whole number; nil: it is none.
+func (x *groupIndex) single(s *scope) (*group, error) {
+	n, ok, err := x.agg.groups[0].whole(s)
+	if err != nil || !ok {
+		return nil, err
 	}
-	var room []value.Value
-	var key []byte
-	groupOf := func(s *scope) (*group, error) {
-		if single != nil {
-			n, ok, err := single(s)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				g := whole[n]
-				if g == nil {
-					g = begin([]value.Value{value.Int(n)})
-					whole[n] = g
-					return g, rt.hold(g.keys)
-				}
-				return g, nil
-			}
-		}
-		var err error
-		if room, err = evalInto(room[:0], r.agg.groups, s); err != nil {
-			return nil, err
-		}
-		key = key[:0]
-		for _, v := range room {
-			key = append(appendKey(key, v), 2)
-		}
-		g := index[string(key)]
-		if g == nil {
-			g = begin(detached(room))
-			index[string(key)] = g
-			return g, rt.hold(g.keys)
-		}
+	if g := x.whole[n]; g != nil {
 		return g, nil
 	}
-	err = r.input(rt, outer, func(s *scope) error {
-		g, err := groupOf(s)
-		if err != nil {
-			return err
-		}
-		if !streams {
-			g.rows = append(g.rows, s)
-			return rt.hold(s.row)
-		}
-		for i := range g.tallies {
-			if err := g.tallies[i].add(s); err != nil {
+	g, err := x.begin(0, []value.Value{value.Int(n)})
+	x.whole[n] = g
+	return g, err
+}
+
+// each hands the groups of a row to do: one of each grouping set.
+func (x *groupIndex) each(s *scope, do func(g *group, first bool) error) error {
+	if x.agg.sets == nil && len(x.agg.groups) == 1 && x.agg.groups[0].whole != nil {
+		if g, err := x.single(s); err != nil || g != nil {
+			if err != nil {
 				return err
 			}
+			return do(g, true)
 		}
-		return nil
+	}
+	var err error
+	if x.room, err = evalInto(x.room[:0], x.agg.groups, s); err != nil {
+		return err
+	}
+	for set := range max(1, len(x.agg.sets)) {
+		if err := x.rt.poll(); err != nil {
+			return err
+		}
+		x.key = x.agg.setKey(set, x.room, x.key[:0])
+		g := x.byKey[string(x.key)]
+		if g == nil {
+			if g, err = x.begin(set, x.agg.setValues(set, x.room)); err != nil {
+				return err
+			}
+			x.byKey[string(x.key)] = g
+		}
+		if err := do(g, set == 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// groupsOf reads the rows into their groups.
+func (r *coreRun) groupsOf(rt *runtime, outer *scope) ([]*group, error) {
+	x := &groupIndex{rt: rt, agg: r.agg, byKey: map[string]*group{}, whole: map[int64]*group{}}
+	for _, set := range r.agg.shared() {
+		g, err := x.begin(set, make([]value.Value, len(r.agg.groups)))
+		if err != nil {
+			return nil, err
+		}
+		x.byKey[string(r.agg.setKey(set, g.keys, nil))] = g
+	}
+	streams := r.agg.streams()
+	err := r.input(rt, outer, func(s *scope) error {
+		return x.each(s, func(g *group, first bool) error {
+			if !streams {
+				g.rows = append(g.rows, s)
+				if first {
+					return rt.hold(s.row)
+				}
+				return rt.spend(8)
+			}
+			for i := range g.tallies {
+				if err := g.tallies[i].add(s); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	})
-	return list, err
+	return x.list, err
 }

@@ -37,6 +37,14 @@ func (b *binder) colRef(x *colRef, ns *names) (*bound, error) {
 				break
 			}
 		}
+		if at.groups != nil || at.aggs != nil && at.aggs.strict {
+			i, ok := at.groups[e.key]
+			if !ok {
+				return nil, sqlstate.New(sqlstate.GroupingError, "subquery uses ungrouped column %q from outer query",
+					strings.Join(x.parts, ".")).At(x.pos)
+			}
+			e.eval = func(s *scope) (value.Value, error) { return s.aggs[i], nil }
+		}
 		inner, up := e.eval, depth
 		e.eval = func(s *scope) (value.Value, error) {
 			for range up {

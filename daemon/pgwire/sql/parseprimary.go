@@ -344,7 +344,7 @@ func (p *parser) arguments(c *call) {
 			p.eat("all")
 		}
 		for {
-			p.eat("variadic")
+			c.variadic = p.eat("variadic") || c.variadic
 			c.args = append(c.args, p.expr())
 			if !p.eat(",") {
 				break
@@ -355,9 +355,7 @@ func (p *parser) arguments(c *call) {
 		}
 	}
 	p.want(")")
-	if p.at("within", "group") {
-		p.unsupported("WITHIN GROUP")
-	}
+	p.within(c)
 	if p.eat("filter") {
 		p.want("(", "where")
 		c.filter = p.expr()
@@ -369,73 +367,30 @@ func (p *parser) arguments(c *call) {
 	if p.at("(") {
 		c.over = p.window()
 	} else {
-		c.over = &window{at: p.place(p.peek().Pos), name: p.name()}
+		c.over = &window{at: p.place(p.peek().Pos), name: p.name(), bare: true}
 	}
 	p.over = append(p.over, c.over)
 }
 
-// window reads what rows a window has.
-func (p *parser) window() *window {
-	p.want("(")
-	w := &window{}
-	if t := p.peek(); p.isName() && !frames[t.Text] && !t.Is("partition") {
-		w.at, w.name = p.place(t.Pos), p.name()
-	}
-	if p.at("partition", "by") {
-		if w.name != "" {
-			panic(sqlstate.New(sqlstate.WindowingError, "cannot override PARTITION BY clause of window %q", w.name).At(w.at))
-		}
-		p.want("partition", "by")
-		w.partition = p.exprs()
-	}
-	if p.eat("order", "by") {
-		w.order = p.orderKeys()
-	}
-	if !p.at(")") {
-		p.unsupported("the frame of a window")
-	}
-	p.want(")")
-	return w
-}
-
-// frames begin the frame of a window.
-var frames = words("rows range groups")
-
-// windows reads WINDOW, and gives the windows of a query that have a name what it stands for.
-func (p *parser) windows(over []*window) {
-	known := map[string]*window{}
-	if p.eat("window") {
-		for {
-			name := p.name()
-			p.want("as")
-			w := p.window()
-			w.inherit(known)
-			known[name] = w
-			if !p.eat(",") {
-				break
-			}
-		}
-	}
-	for _, w := range over {
-		w.inherit(known)
-	}
-}
-
-// inherit makes w what it names, with its own order.
-func (w *window) inherit(known map[string]*window) {
-	if w.name == "" {
+// within reads WITHIN GROUP, where it is there.
+func (p *parser) within(c *call) {
+	at := p.place(p.peek().Pos)
+	if !p.eat("within", "group") {
 		return
 	}
-	from, ok := known[w.name]
-	if !ok {
-		panic(sqlstate.New(sqlstate.UndefinedObject, "window %q does not exist", w.name).At(w.at))
+	what := ""
+	switch {
+	case len(c.order) > 0:
+		what = "multiple ORDER BY clauses"
+	case c.distinct:
+		what = "DISTINCT"
+	case c.variadic:
+		what = "VARIADIC"
 	}
-	if w.order != nil && from.order != nil {
-		panic(sqlstate.New(sqlstate.WindowingError, "cannot override ORDER BY clause of window %q", w.name).At(w.at))
+	if what != "" {
+		panic(sqlstate.New(sqlstate.SyntaxError, "cannot use %s with WITHIN GROUP", what).At(at))
 	}
-	w.partition = from.partition
-	if w.order == nil {
-		w.order = from.order
-	}
-	w.name = ""
+	p.want("(", "order", "by")
+	c.within = p.orderKeys()
+	p.want(")")
 }

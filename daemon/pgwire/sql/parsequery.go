@@ -8,8 +8,11 @@ import (
 // query reads a query with its WITH, ORDER BY and LIMIT.
 func (p *parser) query() *Select {
 	defer p.down()()
+	from := p.peek().Pos
 	with, recursive := p.with()
-	return p.queryWith(with, recursive)
+	s := p.queryWith(with, recursive)
+	s.text = p.src[from:p.toks[p.pos-1].End]
+	return s
 }
 
 // with reads WITH, where it is there.
@@ -244,10 +247,7 @@ func (p *parser) core() *core {
 		c.where = p.expr()
 	}
 	if p.eat("group", "by") {
-		if p.at("rollup") || p.at("cube") || p.at("grouping") {
-			p.unsupported("GROUP BY with sets")
-		}
-		c.group = p.exprs()
+		p.groupBy(c)
 	}
 	if p.eat("having") {
 		c.having = p.expr()

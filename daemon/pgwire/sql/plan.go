@@ -74,6 +74,11 @@ func (rt *runtime) hold(row []value.Value) error {
 	for _, v := range row {
 		n += value.Weight(v)
 	}
+	return rt.spend(n)
+}
+
+// spend counts bytes that are kept.
+func (rt *runtime) spend(n int) error {
 	if rt.charge += n; rt.charge < 64<<10 {
 		return nil
 	}
@@ -194,6 +199,8 @@ type binder struct {
 	leaves int
 	stored int
 	depth  int
+	// bindings is how many expressions were bound.
+	bindings int
 	// recursing counts the recursive queries whose recursive part is being bound: what reads it changes as it runs.
 	recursing int
 }

@@ -34,9 +34,7 @@ func (w *walker) query(s *Select, known []string) {
 	for _, row := range s.values {
 		w.exprs(known, row...)
 	}
-	for _, k := range s.order {
-		w.expr(k.x, known)
-	}
+	w.keys(s.order, known)
 	w.exprs(known, s.limit, s.offset)
 }
 
@@ -82,6 +80,11 @@ func (w *walker) expr(x Expr, known []string) {
 	case *call:
 		w.exprs(known, x.args...)
 		w.expr(x.filter, known)
+		w.keys(x.order, known)
+		w.keys(x.within, known)
+		if x.over != nil {
+			w.window(x.over, known)
+		}
 	case *isTest:
 		w.expr(x.x, known)
 	case *inTest:
@@ -107,5 +110,21 @@ func (w *walker) expr(x Expr, known []string) {
 		w.exprs(known, x.x, x.lo, x.hi)
 	case *fieldOf:
 		w.expr(x.x, known)
+	case *groupingSet:
+		w.exprs(known, x.list...)
+	}
+}
+
+func (w *walker) keys(list []orderKey, known []string) {
+	for _, k := range list {
+		w.expr(k.x, known)
+	}
+}
+
+func (w *walker) window(over *window, known []string) {
+	w.exprs(known, over.partition...)
+	w.keys(over.order, known)
+	if over.frame != nil {
+		w.exprs(known, over.frame.from.offset, over.frame.to.offset)
 	}
 }

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"fmt"
+
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine/value"
@@ -33,6 +35,19 @@ func remember[T any](rt *runtime, q *subquery, make func() (T, error)) (T, error
 		keep(&rt.subs, q, any(v))
 	}
 	return v, err
+}
+
+var anyOrAll = map[bool]string{false: " any ", true: " all "}
+
+// longestSubKey is how long a query may be that another one written like it stands for.
+const longestSubKey = 64 << 10
+
+// subKey is the key of a query inside of an expression: the same for those that are written alike.
+func subKey(s *Select) string {
+	if s.text == "" || len(s.text) > longestSubKey {
+		return fmt.Sprintf("query at %p", s)
+	}
+	return keyed("query ", s.text)
 }
 
 // subUses says that a query may look at every column around it: where it must be evaluated is not known better.
@@ -73,7 +88,8 @@ func (b *binder) anyTest(x *anyTest, ns *names) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &bound{oid: pgtype.Bool, key: "?", name: "?column?"}
+	key := keyed("(", l.key, x.op, anyOrAll[x.all], subKey(x.sub), ")")
+	out := &bound{oid: pgtype.Bool, key: key, name: "?column?"}
 	out.eval = func(s *scope) (value.Value, error) {
 		result := value.Bool(x.all)
 		one := func(r []value.Value) error {
@@ -190,7 +206,7 @@ func (b *binder) anyArray(x *anyTest, l *bound, ns *names) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &bound{oid: pgtype.Bool, key: keyed("(", l.key, x.op, "any", arr.key, ")"), name: "?column?"}
+	out := &bound{oid: pgtype.Bool, key: keyed("(", l.key, x.op, anyOrAll[x.all], arr.key, ")"), name: "?column?"}
 	out.eval = func(s *scope) (value.Value, error) {
 		a, err := arr.eval(s)
 		if err != nil || a.IsNone() {
@@ -218,7 +234,7 @@ func (b *binder) exists(x *exists, ns *names) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &bound{oid: pgtype.Bool, key: "?", name: "exists"}
+	out := &bound{oid: pgtype.Bool, key: keyed("exists ", subKey(x.sub)), name: "exists"}
 	out.eval = func(s *scope) (value.Value, error) {
 		return remember(s.rt, q, func() (value.Value, error) {
 			found := false
@@ -237,7 +253,7 @@ func (b *binder) scalarSub(x *scalarSub, ns *names) (*bound, error) {
 	if len(q.cols) != 1 {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "subquery must return only one column")
 	}
-	out := &bound{oid: q.cols[0].OID, key: "?", name: q.cols[0].Name}
+	out := &bound{oid: q.cols[0].OID, key: subKey(x.sub), name: q.cols[0].Name}
 	if out.oid == pgtype.Unknown {
 		out.oid = pgtype.Text
 	}
@@ -266,7 +282,7 @@ func (b *binder) arraySub(x *arraySub, ns *names) (*bound, error) {
 	if len(q.cols) != 1 {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "subquery must return only one column")
 	}
-	out := &bound{oid: arrayType(q.cols[0].OID), key: "?", name: "array"}
+	out := &bound{oid: arrayType(q.cols[0].OID), key: keyed("array ", subKey(x.sub)), name: "array"}
 	out.eval = func(s *scope) (value.Value, error) {
 		return remember(s.rt, q, func() (value.Value, error) {
 			var list []value.Value
