@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +20,7 @@ import (
 	"github.com/nacredb/nacre/daemon/telemetry"
 	"github.com/nacredb/nacre/internal/begin"
 	"github.com/nacredb/nacre/internal/heap"
+	"github.com/nacredb/nacre/internal/processors"
 	"github.com/nacredb/nacre/internal/span"
 )
 
@@ -374,20 +374,10 @@ func runStart(ctx context.Context, s *streams, cfg *config.Config, warnings []st
 		}
 	}()
 	defer heap.Limit()()
-	defer shareProcessor()()
+	defer processors.Spare()()
 	begin.Over()
 	defer heap.Pace(heap.Headroom())()
 	return daemon.Run(ctx, cfg, log, reload)
-}
-
-// shareProcessor has two threads take turns at a machine's only processor, until restore is called: a commit that is
-// being synced keeps the place of one, and nothing else would run meanwhile. GOMAXPROCS in the environment is heeded.
-func shareProcessor() (restore func()) {
-	if os.Getenv("GOMAXPROCS") != "" || runtime.GOMAXPROCS(0) > 1 {
-		return func() {}
-	}
-	runtime.GOMAXPROCS(2)
-	return runtime.SetDefaultGOMAXPROCS
 }
 
 // relevel sets the log level to what again gives.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -80,23 +79,6 @@ func TestHelpShowsNoSecrets(t *testing.T) {
 	if _, out, _ := start(t, []string{"SERVICE_PASS=hunter2"}, "start", "--help"); strings.Contains(out, "hunter2") ||
 		!strings.Contains(out, "--bind") {
 		t.Error(out)
-	}
-}
-
-// A server runs two threads at least, unless the environment says otherwise.
-func TestShareProcessor(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
-	for _, tc := range []struct {
-		environ   string
-		has, want int
-	}{{"", 1, 2}, {"", 2, 2}, {"", 8, 8}, {"1", 1, 1}} {
-		t.Setenv("GOMAXPROCS", tc.environ)
-		runtime.GOMAXPROCS(tc.has)
-		restore := shareProcessor()
-		if n := runtime.GOMAXPROCS(0); n != tc.want {
-			t.Errorf("GOMAXPROCS=%q, %d processors: %d threads, want %d", tc.environ, tc.has, n, tc.want)
-		}
-		restore()
 	}
 }
 

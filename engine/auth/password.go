@@ -6,11 +6,12 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 
 	"golang.org/x/crypto/argon2"
+
+	"github.com/nacredb/nacre/internal/processors"
 )
 
 // The cost of password hashes: 19 MiB, two passes, one lane (the usual recommendation for argon2id).
@@ -86,7 +87,7 @@ const maxKnown = 1024
 
 // NewVerifier makes a Verifier that computes as many hashes at a time as there are processors.
 func NewVerifier() *Verifier {
-	v := &Verifier{turn: make(chan struct{}, runtime.GOMAXPROCS(0)), known: NewMemory(maxKnown)}
+	v := &Verifier{turn: make(chan struct{}, processors.Count()), known: NewMemory(maxKnown)}
 	rand.Read(v.salt[:])
 	return v
 }

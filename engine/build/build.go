@@ -12,7 +12,6 @@ package build
 import (
 	"context"
 	"errors"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -27,6 +26,7 @@ import (
 	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
+	"github.com/nacredb/nacre/internal/processors"
 )
 
 // Builder does the catalog.Jobs of a store.
@@ -93,7 +93,7 @@ var errTaken = errors.New("another process has taken over the job")
 
 // New makes a builder for the store of an executor.
 func New(ex *exec.Executor) *Builder {
-	b := &Builder{ex: ex, slots: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))), jobs: map[jobID]*build{}}
+	b := &Builder{ex: ex, slots: make(chan struct{}, max(2, processors.Count())), jobs: map[jobID]*build{}}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b
 }

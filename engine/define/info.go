@@ -14,6 +14,7 @@ import (
 	"github.com/nacredb/nacre/engine/live"
 	"github.com/nacredb/nacre/engine/nodes"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/processors"
 )
 
 // info is INFO FOR …: the definitions of a level, as texts or (STRUCTURE) taken apart.
@@ -199,7 +200,7 @@ func systemInfo() value.Value {
 	bytes := func(i int) value.Value { return value.Int(int64(samples[i].Value.Uint64())) }
 	zero := value.Float(0)
 	return value.ObjectOf(value.NewObject(
-		value.Field{Name: "available_parallelism", Value: value.Int(int64(runtime.GOMAXPROCS(0)))},
+		value.Field{Name: "available_parallelism", Value: value.Int(int64(processors.Count()))},
 		value.Field{Name: "cpu_usage", Value: zero},
 		value.Field{Name: "load_average", Value: value.Array(zero, zero, zero)},
 		value.Field{Name: "memory_allocated", Value: bytes(0)},

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"runtime"
 	"sort"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -13,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/model"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/processors"
 )
 
 // projector makes output rows of documents.
@@ -293,7 +293,7 @@ func (s *modelRows) Find(ctx context.Context, x *ast.Call) (*model.Bound, error)
 }
 
 func (s *modelRows) Beside() bool {
-	return !s.p.r.Ex.PlanOff.Has(plan.ParallelScan) && runtime.GOMAXPROCS(0) > 1
+	return !s.p.r.Ex.PlanOff.Has(plan.ParallelScan) && processors.Count() > 1
 }
 
 func (s *modelRows) Call(ctx context.Context) ml.Call { return s.p.r.modelCall(ctx) }

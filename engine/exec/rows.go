@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"runtime"
 	"slices"
 
 	"github.com/nacredb/nacre/engine/ast"
@@ -13,6 +12,7 @@ import (
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/processors"
 )
 
 // rows is a pull operator: a stream of documents. next gives false at the end; close may be called
@@ -141,7 +141,7 @@ func (s *tableRows) skip(ctx context.Context, n int64) (int64, error) {
 // share shares the rest of the walk among the processors, if it may be: only in transactions that write nothing, where
 // to read ahead causes no conflict.
 func (s *tableRows) share(ctx context.Context) {
-	workers := runtime.GOMAXPROCS(0)
+	workers := processors.Count()
 	if s.filter == nil || s.held != nil || len(s.first) > 0 || s.filter.compiled.fast == nil || workers == 1 ||
 		s.r.Tx.Writable() || !s.cur.Plain() || s.r.Ex.PlanOff.Has(plan.ParallelScan) {
 		return

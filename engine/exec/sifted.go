@@ -2,13 +2,13 @@ package exec
 
 import (
 	"context"
-	"runtime"
 
 	"github.com/nacredb/nacre/engine/ast"
 	"github.com/nacredb/nacre/engine/plan"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/sift"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/processors"
 )
 
 // columns compiles what an operator reads of each row into a program; false where it cannot.
@@ -54,7 +54,7 @@ func (r *Run) sift(ctx context.Context, in rows, env *Env, cols columns, xs ...a
 	if !cols(prog) {
 		return nil, nil
 	}
-	s.shared = sift.New(s.cur, prog, sift.Options{Workers: runtime.GOMAXPROCS(0), After: r.Ex.Limits.ShareAfter})
+	s.shared = sift.New(s.cur, prog, sift.Options{Workers: processors.Count(), After: r.Ex.Limits.ShareAfter})
 	return &sifted{scan: s, walk: s.shared}, nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"hash"
-	"runtime"
 	"strconv"
 	"strings"
 
@@ -18,6 +17,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/value"
+	"github.com/nacredb/nacre/internal/processors"
 )
 
 // kdf hashes passwords slowly, with parameters inside the hash. Parameters that would cost more than the limits
@@ -40,7 +40,7 @@ const (
 
 // newKDFGate lets as many password hashes run at once as there are processors: each takes many megabytes for a tenth of
 // a second.
-func newKDFGate() chan struct{} { return make(chan struct{}, runtime.GOMAXPROCS(0)) }
+func newKDFGate() chan struct{} { return make(chan struct{}, processors.Count()) }
 
 func (c Call) slow(f func() error) error {
 	select {

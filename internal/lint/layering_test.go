@@ -18,6 +18,7 @@ var layers = [][]string{
 	{"engine/collate", "engine/errs", "engine/kv/bloom", "engine/real", "engine/textpatch",
 		"internal/begin", "internal/blake3",
 		"internal/footprint", "internal/heap", "internal/life", "internal/loopback", "internal/otlp",
+		"internal/processors",
 		"internal/residence", "internal/socket",
 		"internal/textcache", "internal/vectors", "internal/wide"},
 	{"engine/decimal", "internal/span"},

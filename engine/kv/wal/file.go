@@ -34,7 +34,7 @@ type FS interface {
 // OS is the file system of the machine.
 type OS struct{}
 
-type osFile struct{ *os.File }
+type osFile struct{ untold }
 
 // Open implements FS.
 func (OS) Open(name string) (File, error) {
@@ -42,7 +42,7 @@ func (OS) Open(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return osFile{f}, nil
+	return &osFile{untold{File: f}}, nil
 }
 
 // List implements FS.
@@ -77,16 +77,13 @@ func (OS) SyncDir(dir string) error {
 }
 
 // Size implements File.
-func (f osFile) Size() (int64, error) {
+func (f *osFile) Size() (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
 	}
 	return info.Size(), nil
 }
-
-// Sync implements File.
-func (f osFile) Sync() error { return datasync(f.File) }
 
 // IsNoSpace reports whether err says that the device, the quota or the file's limit is full.
 func IsNoSpace(err error) bool {

@@ -1,0 +1,58 @@
+package wal
+
+import (
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// Writes and syncs that are brief enter the system without telling the scheduler of Go. A call that it hears of lets it
+// give the thread's place to another one after some 20 microseconds: its monitor wakes and looks that often, and the
+// goroutine has to find a place again afterwards. With a fast disk that is a sixth of the CPU of a server that commits,
+// and a part of the wait. A call that it does not hear of holds up the garbage collector, which stops all goroutines
+// for a moment, until it returns. So it is for disks that have been fast several times in a row, and one long call has
+// the next ones told of again.
+const (
+	brief   = time.Millisecond
+	enough  = 8       // brief syncs in a row after which the next calls are not told of
+	penance = 64      // as many more after a long call
+	small   = 1 << 20 // bytes of writes that may be brief
+)
+
+// untold is a file whose calls are not told of while they are brief.
+type untold struct {
+	*os.File
+	row atomic.Int32 // brief syncs in a row; negative: so many do not count
+}
+
+// told reports whether the scheduler is to hear of the next call.
+func (f *untold) told() bool { return f.row.Load() < enough }
+
+// took notes how long a call took; sync: it was one.
+func (f *untold) took(d time.Duration, sync bool) {
+	switch n := f.row.Load(); {
+	case d > brief:
+		f.row.Store(-penance)
+	case sync && n < enough:
+		f.row.Add(1)
+	}
+}
+
+// WriteAt implements File.
+func (f *untold) WriteAt(p []byte, at int64) (int, error) {
+	if f.told() || len(p) > small {
+		return f.File.WriteAt(p, at)
+	}
+	began := time.Now()
+	n, err := writeAt(f.File, p, at)
+	f.took(time.Since(began), false)
+	return n, err
+}
+
+// Sync implements File.
+func (f *untold) Sync() error {
+	began := time.Now()
+	err := datasync(f.File, f.told())
+	f.took(time.Since(began), true)
+	return err
+}
