@@ -4,13 +4,23 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 )
 
-// TestCallsThatAreNotToldOf: those of a disk that is fast, and not of one that was slow a moment ago.
+// TestCallsThatAreNotToldOf: those of a disk that is fast, and not of one that was slow a moment ago, nor where there
+// is one thread.
 func TestCallsThatAreNotToldOf(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var f untold
+	for range 2 * enough {
+		f.took(brief, true)
+	}
+	if !f.told() {
+		t.Error("not told of where there is one thread")
+	}
+	runtime.GOMAXPROCS(2)
 	again := func(n int) {
 		for range n {
 			if !f.told() {
@@ -38,6 +48,7 @@ func TestCallsThatAreNotToldOf(t *testing.T) {
 
 // TestUntoldFile: both ways write and sync, and tell of errors.
 func TestUntoldFile(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	name := filepath.Join(t.TempDir(), "x")
 	file, err := os.Create(name)
 	if err != nil {
