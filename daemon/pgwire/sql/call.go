@@ -11,7 +11,7 @@ import (
 
 // function finds a function by its name.
 func (b *binder) function(c *call) *Function {
-	if f := functions[c.name]; f != nil {
+	if f := functions()[c.name]; f != nil {
 		return f
 	}
 	return b.env.Function(c.name)

@@ -2,7 +2,9 @@ package sql
 
 import (
 	"crypto/sha256"
+	"maps"
 	"strings"
+	"sync"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
@@ -92,17 +94,15 @@ func elemType(oids []pgtype.OID) pgtype.OID {
 	return pgtype.Text
 }
 
-var functions map[string]*Function
-
-func init() {
-	functions = map[string]*Function{}
-	for _, group := range []map[string]*Function{textFunctions(), numberFunctions(), arrayFunctions(),
-		timeFunctions(), jsonFunctions(), pathFunctions()} {
-		for name, f := range group {
-			functions[name] = f
-		}
+// functions are those of SQL by their names. They are made when the first one is called.
+var functions = sync.OnceValue(func() map[string]*Function {
+	all := textFunctions()
+	for _, group := range []map[string]*Function{numberFunctions(), arrayFunctions(), timeFunctions(), jsonFunctions(),
+		pathFunctions()} {
+		maps.Copy(all, group)
 	}
-}
+	return all
+})
 
 func always2(oid pgtype.OID) func([]pgtype.OID) pgtype.OID {
 	return func([]pgtype.OID) pgtype.OID { return oid }
