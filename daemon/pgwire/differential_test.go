@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/nacredb/nacre/daemon"
 	"github.com/nacredb/nacre/daemon/pgwire/sql"
 	"github.com/nacredb/nacre/internal/pgserver"
 )
@@ -86,25 +87,41 @@ func plainNumber(s string) string {
 	return f.Text('g', 12)
 }
 
-// The reader of SQL answers random queries as PostgreSQL does over the same rows. NACRE_DIFFERENTIAL_SEED names others.
-func TestAgainstPostgreSQL(t *testing.T) {
-	pg := postgres(t)
+// beside connects to a PostgreSQL and to a server of ours, which reads SQL.
+func beside(t *testing.T) (pg, ours *pgconn.PgConn, d *daemon.Daemon) {
+	t.Helper()
+	pg = postgres(t)
 	addr, d := start(t, unauthenticated)
-	fillBoth(t, pg, func(text string) { run(t, d, text) })
 	ours, err := pgconn.Connect(t.Context(), "postgres://root@"+addr+
 		"/test%2Ftest?sslmode=disable&options=-c%20dialect%3Dsql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer ours.Close(context.Background())
-	n, seed := 5000, uint64(17)
+	t.Cleanup(func() { ours.Close(context.Background()) })
+	return pg, ours, d
+}
+
+// seedOr is what NACRE_DIFFERENTIAL_SEED says, or usual.
+func seedOr(t *testing.T, usual uint64) uint64 {
+	t.Helper()
+	text := os.Getenv("NACRE_DIFFERENTIAL_SEED")
+	if text == "" {
+		return usual
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seed
+}
+
+// The reader of SQL answers random queries as PostgreSQL does over the same rows. NACRE_DIFFERENTIAL_SEED names others.
+func TestAgainstPostgreSQL(t *testing.T) {
+	pg, ours, d := beside(t)
+	fillBoth(t, pg, func(text string) { run(t, d, text) })
+	n, seed := 5000, seedOr(t, 17)
 	if testing.Short() {
 		n = 500
-	}
-	if text := os.Getenv("NACRE_DIFFERENTIAL_SEED"); text != "" {
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
 	}
 	refused, failed, errors := 0, 0, 0
 	lookups := sql.MostLookups.Load()

@@ -1,29 +1,17 @@
 package pgwire_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
-
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Frames over some hundred rows, with ties, NULLs and numbers of all sizes, are those of PostgreSQL. The tables of the
 // random queries have few rows. NACRE_DIFFERENTIAL_SEED names others.
 func TestFramesOfManyRows(t *testing.T) {
-	pg := postgres(t)
-	addr, d := start(t, unauthenticated)
+	pg, ours, d := beside(t)
 	fillBoth(t, pg, func(text string) { run(t, d, text) })
-	ours, err := pgconn.Connect(t.Context(), "postgres://root@"+addr+
-		"/test%2Ftest?sslmode=disable&options=-c%20dialect%3Dsql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ours.Close(context.Background())
-	seed, _ := strconv.ParseUint(os.Getenv("NACRE_DIFFERENTIAL_SEED"), 10, 64)
+	seed := seedOr(t, 0)
 	for i := range 200 {
 		g := &queries{r: rand.New(rand.NewPCG(uint64(i), 1000+seed))}
 		m := g.one("7", "50", "1000000")

@@ -16,21 +16,13 @@ func (r *tableRelation) recordOf(id value.Value) (value.Value, error) {
 	} else {
 		text = id.Text()
 	}
-	key := text
-	if rest, ok := strings.CutPrefix(text, r.t.Name); ok && strings.HasPrefix(rest, ":") &&
-		value.QuoteIdent(r.t.Name) == r.t.Name {
-		key = rest[1:]
-	}
-	if v, ok := simpleID(r.t.Name, key); ok {
+	if v, ok := simpleID(r.t.Name, text); ok {
 		return v, nil
 	}
-	if v, err := parse.RecordID(text); err == nil && v.Kind() == value.KindRecord {
+	if v, ok := wholeID(r.t.Name, text); ok {
 		if v.Record().Table != r.t.Name {
 			return value.None, sqlstate.New(sqlstate.InvalidText, "%q is no record of table %q", text, r.t.Name)
 		}
-		return v, nil
-	}
-	if v, ok := looseID(r.t.Name, text); ok {
 		return v, nil
 	}
 	if v, err := parse.RecordID(value.QuoteIdent(r.t.Name) + ":" + text); err == nil && v.Kind() == value.KindRecord {
@@ -63,17 +55,23 @@ func looseID(table, text string) (value.Value, bool) {
 	return value.Record(table, value.Str(key)), true
 }
 
-// spellID is the id of the record of a table that a text names, or the text.
-func spellID(table, text string) string {
-	if key, ok := strings.CutPrefix(text, table+":"); ok {
-		if rec, ok := simpleID(table, key); ok {
-			return rec.Text()
+// wholeID is the record that a text names with its table. Where the key would need quotes it is one of table.
+func wholeID(table, text string) (value.Value, bool) {
+	rest, ok := strings.CutPrefix(text, table)
+	if ok && strings.HasPrefix(rest, ":") && value.QuoteIdent(table) == table {
+		if rec, ok := simpleID(table, rest[1:]); ok {
+			return rec, true
 		}
 	}
 	if rec, err := parse.RecordID(text); err == nil && rec.Kind() == value.KindRecord {
-		return rec.Text()
+		return rec, true
 	}
-	if rec, ok := looseID(table, text); ok {
+	return looseID(table, text)
+}
+
+// spellID is the id of the record of a table that a text names, or the text.
+func spellID(table, text string) string {
+	if rec, ok := wholeID(table, text); ok {
 		return rec.Text()
 	}
 	return text

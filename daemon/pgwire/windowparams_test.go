@@ -1,7 +1,6 @@
 package pgwire_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -10,14 +9,7 @@ import (
 
 // Parameters in frames, percentiles and grouping sets have the types that PostgreSQL gives them, and are of use there.
 func TestParametersOfWindowsAndSets(t *testing.T) {
-	pg := postgres(t)
-	addr, _ := start(t, unauthenticated)
-	ours, err := pgconn.Connect(t.Context(), "postgres://root@"+addr+
-		"/test%2Ftest?sslmode=disable&options=-c%20dialect%3Dsql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ours.Close(context.Background())
+	pg, ours, _ := beside(t)
 	ask := func(c *pgconn.PgConn, text string, args []string) string {
 		d, err := c.Prepare(t.Context(), "", text, nil)
 		if err != nil {

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -97,10 +98,8 @@ func arrayFunctions() map[string]*Function {
 				return value.None, nil
 			}
 			out := slices.Clone(elems(c.Args[0]))
-			for i, e := range out {
-				if string(appendKey(nil, e)) == string(appendKey(nil, c.Args[1])) {
-					out[i] = c.Args[2]
-				}
+			for _, i := range placesOf(c.Args[1], out) {
+				out[i] = c.Args[2]
 			}
 			return value.ArrayOf(out), nil
 		}},
@@ -110,10 +109,8 @@ func arrayFunctions() map[string]*Function {
 					return value.None, nil
 				}
 				var out []value.Value
-				for i, e := range elems(c.Args[0]) {
-					if string(appendKey(nil, e)) == string(appendKey(nil, c.Args[1])) {
-						out = append(out, value.Int(int64(i+1)))
-					}
+				for _, i := range placesOf(c.Args[1], elems(c.Args[0])) {
+					out = append(out, value.Int(int64(i+1)))
 				}
 				return value.ArrayOf(out), nil
 			}},
@@ -145,4 +142,15 @@ func arrayFunctions() map[string]*Function {
 				return value.ArrayOf(out), nil
 			}},
 	}
+}
+
+// placesOf are where v is in a list; NULL is equal to NULL.
+func placesOf(v value.Value, list []value.Value) (at []int) {
+	want, key := appendKey(nil, v), []byte(nil)
+	for i, e := range list {
+		if key = appendKey(key[:0], e); bytes.Equal(key, want) {
+			at = append(at, i)
+		}
+	}
+	return at
 }

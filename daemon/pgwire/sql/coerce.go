@@ -157,16 +157,15 @@ func narrow(x *bound, oid pgtype.OID, mods []Token) error {
 		return nil
 	}
 	eval := x.eval
-	x.lit, x.whole, x.compares, x.equalL, x.equalR, x.spell = nil, nil, nil, nil, nil, nil
-	for _, n := range limits {
-		x.key = keyed(x.key, "(", itoa(n), ")")
-	}
-	x.eval = func(s *scope) (value.Value, error) {
+	*x = *x.altered(func(s *scope) (value.Value, error) {
 		v, err := eval(s)
 		if err != nil || v.IsNone() {
 			return value.None, err
 		}
 		return cutOff(v)
+	})
+	for _, n := range limits {
+		x.key = keyed(x.key, "(", itoa(n), ")")
 	}
 	return nil
 }

@@ -131,15 +131,13 @@ func spelled(x, from, other *bound) *bound {
 		out.name = x.name
 		return out
 	}
-	out := *x
-	out.eval = func(s *scope) (value.Value, error) {
+	return x.altered(func(s *scope) (value.Value, error) {
 		v, err := x.eval(s)
 		if err != nil || v.Kind() != value.KindString {
 			return v, err
 		}
 		return value.Str(spell(v.Str())), nil
-	}
-	return &out
+	})
 }
 
 var flipped = map[string]string{"=": "=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -249,10 +247,9 @@ func (b *binder) once(ns *names, operands []Expr, test func(operands []Expr) Exp
 			if err != nil {
 				return nil, err
 			}
-			n, in := len(known), *e
-			in.whole, in.compares, in.equalL, in.equalR, in.setArgs = nil, nil, nil, nil, nil
-			in.eval = func(*scope) (value.Value, error) { return (*values)[n], nil }
-			known, out[i] = append(known, e), &held{&in}
+			n := len(known)
+			out[i] = &held{e.altered(func(*scope) (value.Value, error) { return (*values)[n], nil })}
+			known = append(known, e)
 		}
 		return out, nil
 	}
@@ -274,17 +271,14 @@ func (b *binder) once(ns *names, operands []Expr, test func(operands []Expr) Exp
 	if err != nil || len(known) == 0 {
 		return e, err
 	}
-	out := *e
-	out.whole, out.compares, out.equalL, out.equalR = nil, nil, nil, nil
-	out.eval = func(s *scope) (value.Value, error) {
+	return e.altered(func(s *scope) (value.Value, error) {
 		vs, err := evalAll(known, s)
 		if err != nil {
 			return value.None, err
 		}
 		*values = vs
 		return e.eval(s)
-	}
-	return &out, nil
+	}), nil
 }
 
 func (b *binder) inTest(x *inTest, ns *names) (*bound, error) {

@@ -49,19 +49,12 @@ const mostBindings = 10_000_000
 
 // otherQuery reports whether x is a query that GROUP BY has not.
 func otherQuery(x Expr, ns *names) bool {
-	key := ""
-	switch x := x.(type) {
-	case *scalarSub:
-		key = subKey(x.sub)
-	case *exists:
-		key = keyed("exists ", subKey(x.sub))
-	case *arraySub:
-		key = keyed("array ", subKey(x.sub))
-	default:
-		return false
+	q, ok := x.(interface{ key() string })
+	if ok {
+		_, ok = ns.groups[q.key()]
+		return !ok
 	}
-	_, ok := ns.groups[key]
-	return !ok
+	return false
 }
 
 // expr binds an expression.

@@ -142,15 +142,23 @@ func (b *binder) jsonMinus(op string, l, r *bound) (*bound, error) {
 
 // withoutKeys is an object without some keys, or an array without the texts that are equal to one.
 func withoutKeys(x value.Value, keys []value.Value) value.Value {
-	if x.Kind() == value.KindObject {
-		o := x.Object()
-		for _, k := range keys {
-			o = o.Without(k.Str())
+	gone := map[string]bool{}
+	for _, k := range keys {
+		if !k.IsNone() {
+			gone[k.Str()] = true
 		}
-		return value.ObjectOf(o)
+	}
+	if x.Kind() == value.KindObject {
+		var fields []value.Field
+		for _, f := range x.Object().Fields() {
+			if !gone[f.Name] {
+				fields = append(fields, f)
+			}
+		}
+		return value.ObjectOf(value.NewObject(fields...))
 	}
 	return value.ArrayOf(slices.DeleteFunc(slices.Clone(x.Elems()), func(e value.Value) bool {
-		return e.Kind() == value.KindString && hasText(keys, e.Str())
+		return e.Kind() == value.KindString && gone[e.Str()]
 	}))
 }
 

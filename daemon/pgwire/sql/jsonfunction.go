@@ -88,13 +88,13 @@ func strip(c *Call) (value.Value, error) {
 	walk = func(v value.Value) value.Value {
 		switch v.Kind() {
 		case value.KindObject:
-			o := value.NewObject()
+			var fields []value.Field
 			for _, f := range v.Object().Fields() {
 				if !f.Value.IsNullish() {
-					o = o.With(f.Name, walk(f.Value))
+					fields = append(fields, value.Field{Name: f.Name, Value: walk(f.Value)})
 				}
 			}
-			return value.ObjectOf(o)
+			return value.ObjectOf(value.NewObject(fields...))
 		case value.KindArray:
 			out := make([]value.Value, v.Len())
 			for i, e := range v.Elems() {
@@ -203,16 +203,13 @@ func jsonArgument(x *bound) *bound {
 	if !respelled(x.oid) {
 		return x
 	}
-	out, oid := *x, x.oid
-	out.whole = nil
-	out.eval = func(s *scope) (value.Value, error) {
+	return x.altered(func(s *scope) (value.Value, error) {
 		v, err := x.eval(s)
 		if err != nil {
 			return v, err
 		}
-		return asJSON(s.rt.env, v, oid), nil
-	}
-	return &out
+		return asJSON(s.rt.env, v, x.oid), nil
+	})
 }
 
 // respelled reports whether values of a type are written in another way in JSON.

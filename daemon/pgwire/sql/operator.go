@@ -600,11 +600,8 @@ func (b *binder) jsonPath(op string, l, r *bound) (*bound, error) {
 		for _, k := range keys {
 			x = jsonField(x, k)
 		}
-		switch {
-		case oid == pgtype.Text && x.IsNullish():
-			return value.None, nil
-		case oid == pgtype.Text && x.Kind() != value.KindString:
-			return value.Str(string(value.AppendJSON(nil, x))), nil
+		if oid == pgtype.Text {
+			x = jsonText(x)
 		}
 		return x, nil
 	}), nil

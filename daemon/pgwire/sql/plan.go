@@ -190,6 +190,14 @@ type names struct {
 	used   *bool  // not nil: set when a query inside looks at a name here or further out
 }
 
+// altered is x with another value: what is known of the value that it had is forgotten.
+func (x *bound) altered(eval func(s *scope) (value.Value, error)) *bound {
+	out := *x
+	out.eval = eval
+	out.lit, out.whole, out.compares, out.equalL, out.equalR, out.setArgs, out.spell = nil, nil, nil, nil, nil, nil, nil
+	return &out
+}
+
 // binder binds one statement.
 type binder struct {
 	env    Env

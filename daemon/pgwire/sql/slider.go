@@ -53,8 +53,8 @@ func overTen(hi, lo uint64, n int) (_, _ uint64) {
 	return hi, lo
 }
 
-// heap is what a slider knows of some rows that follow one another. Rows come in at its end and leave at its start.
-type heap struct {
+// sums is what a slider knows of some rows that follow one another. Rows come in at its end and leave at its start.
+type sums struct {
 	span
 	n      int64     // how many of them count
 	no     int64     // how many are false, of booleans
@@ -68,8 +68,8 @@ type slider struct {
 	f       *framed
 	numbers []int128 // of each row, for sums
 	places  int      // the scale of numbers
-	frame   heap     // the frame
-	without heap     // the rows of it that are excluded
+	frame   sums     // the frame
+	without sums     // the rows of it that are excluded
 }
 
 // slider is that of the aggregate; nil: it does not slide.
@@ -112,7 +112,7 @@ func (f *framed) slider() *slider {
 }
 
 // count adds row i to h, or takes it away where by is -1.
-func (s *slider) count(h *heap, i int, by int64) {
+func (s *slider) count(h *sums, i int, by int64) {
 	if !s.f.counts[i] {
 		return
 	}
@@ -133,9 +133,9 @@ func (s *slider) count(h *heap, i int, by int64) {
 }
 
 // move makes h that of the rows of to, whose ends do not lie before those of the rows it has.
-func (s *slider) move(h *heap, to span) error {
+func (s *slider) move(h *sums, to span) error {
 	if to.start >= h.end { // nothing stays
-		*h = heap{span: span{to.start, to.start}}
+		*h = sums{span: span{to.start, to.start}}
 	}
 	for ; h.end < to.end; h.end++ {
 		if err := s.f.rt.poll(); err != nil {
@@ -180,7 +180,7 @@ func (s *slider) value(j int, frame span, spans [3]span) (value.Value, error) {
 }
 
 // result is the aggregate over the rows of h; ok is false where its number is too large for what holds it.
-func (s *slider) result(h *heap) (v value.Value, ok bool) {
+func (s *slider) result(h *sums) (v value.Value, ok bool) {
 	a := s.f.a
 	sofar := value.None
 	switch {
@@ -208,7 +208,7 @@ func (s *slider) result(h *heap) (v value.Value, ok bool) {
 }
 
 // number is the sum of h.
-func (s *slider) number(h *heap) (value.Value, bool) {
+func (s *slider) number(h *sums) (value.Value, bool) {
 	hi, lo, negative := h.total.magnitude()
 	scale, decimals := 0, false
 	for i, n := range h.scales {

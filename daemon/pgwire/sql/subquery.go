@@ -50,6 +50,12 @@ func subKey(s *Select) string {
 	return keyed("query ", s.text)
 }
 
+func (x *scalarSub) key() string { return subKey(x.sub) }
+
+func (x *exists) key() string { return keyed("exists ", subKey(x.sub)) }
+
+func (x *arraySub) key() string { return keyed("array ", subKey(x.sub)) }
+
 // subUses says that a query may look at every column around it: where it must be evaluated is not known better.
 func (b *binder) subUses(out *bound, ns *names) *bound {
 	out.outer = true
@@ -234,7 +240,7 @@ func (b *binder) exists(x *exists, ns *names) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &bound{oid: pgtype.Bool, key: keyed("exists ", subKey(x.sub)), name: "exists"}
+	out := &bound{oid: pgtype.Bool, key: x.key(), name: "exists"}
 	out.eval = func(s *scope) (value.Value, error) {
 		return remember(s.rt, q, func() (value.Value, error) {
 			found := false
@@ -253,7 +259,7 @@ func (b *binder) scalarSub(x *scalarSub, ns *names) (*bound, error) {
 	if len(q.cols) != 1 {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "subquery must return only one column")
 	}
-	out := &bound{oid: q.cols[0].OID, key: subKey(x.sub), name: q.cols[0].Name}
+	out := &bound{oid: q.cols[0].OID, key: x.key(), name: q.cols[0].Name}
 	if out.oid == pgtype.Unknown {
 		out.oid = pgtype.Text
 	}
@@ -282,7 +288,7 @@ func (b *binder) arraySub(x *arraySub, ns *names) (*bound, error) {
 	if len(q.cols) != 1 {
 		return nil, sqlstate.New(sqlstate.SyntaxError, "subquery must return only one column")
 	}
-	out := &bound{oid: arrayType(q.cols[0].OID), key: keyed("array ", subKey(x.sub)), name: "array"}
+	out := &bound{oid: arrayType(q.cols[0].OID), key: x.key(), name: "array"}
 	out.eval = func(s *scope) (value.Value, error) {
 		return remember(s.rt, q, func() (value.Value, error) {
 			var list []value.Value

@@ -138,15 +138,20 @@ func textFunctions() map[string]*Function {
 			return value.BytesOf(b), nil
 		}, pgtype.Text),
 		"translate": text(3, 3, func(c *Call) string {
-			from, to := []rune(c.Str(1)), []rune(c.Str(2))
-			return strings.Map(func(r rune) rune {
-				switch i := slices.Index(from, r); {
-				case i < 0:
-					return r
-				case i < len(to):
-					return to[i]
+			to, become := []rune(c.Str(2)), map[rune]rune{}
+			for i, r := range []rune(c.Str(1)) {
+				if _, known := become[r]; known {
+					continue
 				}
-				return -1
+				if become[r] = -1; i < len(to) {
+					become[r] = to[i]
+				}
+			}
+			return strings.Map(func(r rune) rune {
+				if other, known := become[r]; known {
+					return other
+				}
+				return r
 			}, c.Str(0))
 		}, pgtype.Text),
 		"chr": text(1, 1, func(c *Call) string { return string(rune(c.Int(0))) }, pgtype.Int4),

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -34,7 +35,10 @@ type FS interface {
 // OS is the file system of the machine.
 type OS struct{}
 
-type osFile struct{ untold }
+type osFile struct {
+	*os.File
+	row atomic.Int32 // brief syncs in a row; negative: so many do not count
+}
 
 // Open implements FS.
 func (OS) Open(name string) (File, error) {
@@ -42,7 +46,7 @@ func (OS) Open(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFile{untold{File: f}}, nil
+	return &osFile{File: f}, nil
 }
 
 // List implements FS.

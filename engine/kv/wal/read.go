@@ -16,7 +16,7 @@ func (readOnlyOS) Open(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFile{untold{File: f}}, nil
+	return &osFile{File: f}, nil
 }
 
 // Read is Open without the log: it hands the frames newer than applied to replay and leaves the

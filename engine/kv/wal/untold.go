@@ -1,9 +1,7 @@
 package wal
 
 import (
-	"os"
 	"runtime"
-	"sync/atomic"
 	"time"
 )
 
@@ -20,17 +18,11 @@ const (
 	small   = 1 << 20 // bytes of writes that may be brief
 )
 
-// untold is a file whose calls are not told of while they are brief.
-type untold struct {
-	*os.File
-	row atomic.Int32 // brief syncs in a row; negative: so many do not count
-}
-
 // told reports whether the scheduler is to hear of the next call.
-func (f *untold) told() bool { return f.row.Load() < enough }
+func (f *osFile) told() bool { return f.row.Load() < enough }
 
 // took notes how long a call took; sync: it was one.
-func (f *untold) took(d time.Duration, sync bool) {
+func (f *osFile) took(d time.Duration, sync bool) {
 	switch n := f.row.Load(); {
 	case d > brief:
 		f.row.Store(-penance)
@@ -40,7 +32,7 @@ func (f *untold) took(d time.Duration, sync bool) {
 }
 
 // WriteAt implements File.
-func (f *untold) WriteAt(p []byte, at int64) (int, error) {
+func (f *osFile) WriteAt(p []byte, at int64) (int, error) {
 	if f.told() || len(p) > small {
 		return f.File.WriteAt(p, at)
 	}
@@ -51,7 +43,7 @@ func (f *untold) WriteAt(p []byte, at int64) (int, error) {
 }
 
 // Sync implements File.
-func (f *untold) Sync() error {
+func (f *osFile) Sync() error {
 	began := time.Now()
 	err := datasync(f.File, f.told())
 	f.took(time.Since(began), true)

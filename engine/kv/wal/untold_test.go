@@ -13,7 +13,7 @@ import (
 // is one thread.
 func TestCallsThatAreNotToldOf(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	var f untold
+	var f osFile
 	for range 2 * enough {
 		f.took(brief, true)
 	}
@@ -46,8 +46,8 @@ func TestCallsThatAreNotToldOf(t *testing.T) {
 	}
 }
 
-// TestUntoldFile: both ways write and sync, and tell of errors.
-func TestUntoldFile(t *testing.T) {
+// TestFileOfTheSystem: both ways write and sync, and tell of errors.
+func TestFileOfTheSystem(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	name := filepath.Join(t.TempDir(), "x")
 	file, err := os.Create(name)
@@ -55,7 +55,7 @@ func TestUntoldFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	f := &untold{File: file}
+	f := &osFile{File: file}
 	var want []byte
 	for i := range 4 * enough {
 		if i == 2*enough {
@@ -80,7 +80,7 @@ func TestUntoldFile(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	for _, row := range []int32{0, enough} {
-		f := &untold{File: w}
+		f := &osFile{File: w}
 		f.row.Store(row)
 		if n, err := f.WriteAt([]byte("x"), 10); n != 0 || err == nil {
 			t.Errorf("row %d: %d bytes were written to a pipe: %v", row, n, err)
