@@ -16,8 +16,9 @@ type event struct {
 	at   int64  // of a write; the new size of a truncation
 	data []byte
 	mark string // of a mark: "try 1 7", "ack 1 7", "ready"
-	// covers is, for a sync, how many events had ended when it began: it promises nothing of later ones.
-	covers int
+	// covers is, for a sync, how many events had ended when it began: it promises nothing of later ones. since is the
+	// first one that it promises something of: that of a write that is durable by itself is its own.
+	covers, since int
 }
 
 type eventKind uint8
@@ -91,7 +92,7 @@ func (d *disk) apply(n int, e event) {
 		}
 		kept := f.pending[:0]
 		for _, p := range f.pending {
-			if p.number < e.covers {
+			if e.since <= p.number && p.number < e.covers {
 				f.synced = p.all(f.synced)
 			} else {
 				kept = append(kept, p)

@@ -86,3 +86,18 @@ func (f *recordedFile) Sync() error {
 	f.r.note(event{kind: evSync, file: f.name})
 	return f.File.Sync()
 }
+
+// Blocks implements wal.File: the images are of whole blocks, also where the file system is not good at that.
+func (f *recordedFile) Blocks() bool { return true }
+
+// WriteBlocks implements wal.File. It is recorded as a write, and a sync of nothing else.
+func (f *recordedFile) WriteBlocks(p []byte, at int64) error {
+	f.r.mu.Lock()
+	defer f.r.mu.Unlock()
+	f.r.note(event{kind: evWrite, file: f.name, at: at, data: bytes.Clone(p)})
+	if _, err := f.File.WriteAt(p, at); err != nil {
+		return err
+	}
+	f.r.note(event{kind: evSync, file: f.name, since: len(f.r.events) - 1})
+	return f.File.Sync()
+}

@@ -23,16 +23,18 @@ type traceParser struct {
 	dir    string
 	events []event
 	open   map[string]openCall // by process: its call that has not returned
+	forced map[string]bool     // by number: descriptors whose writes are durable when they return
 }
 
 type openCall struct {
 	name, args string
 	events     int // how many there were when it began
+	own        int // the event that it is, where it is one
 }
 
 // parseTrace reads a trace and keeps what concerns dir.
 func parseTrace(r io.Reader, dir string) ([]event, error) {
-	p := &traceParser{dir: dir, open: map[string]openCall{}}
+	p := &traceParser{dir: dir, open: map[string]openCall{}, forced: map[string]bool{}}
 	in := bufio.NewReaderSize(r, 1<<20)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -69,7 +71,7 @@ func (p *traceParser) line(line []byte) error {
 	if !ok {
 		return nil
 	}
-	call := openCall{name: name, args: args, events: len(p.events)}
+	call := openCall{name: name, args: args, events: len(p.events), own: len(p.events)}
 	// What is written may reach the disk from the moment on at which the call begins.
 	if err := p.began(call); err != nil {
 		return err
@@ -132,6 +134,12 @@ func (p *traceParser) returned(c openCall, result string) error {
 		return nil
 	}
 	switch c.name {
+	case "pwrite64":
+		file, _, err := p.descriptor(c.args)
+		if err == nil && file != "" && p.forced[number(c.args)] {
+			p.add(event{kind: evSync, file: file, since: c.own, covers: c.own + 1})
+		}
+		return err
 	case "fdatasync", "fsync":
 		file, _, err := p.descriptor(c.args)
 		if err != nil || file == "" {
@@ -143,6 +151,9 @@ func (p *traceParser) returned(c openCall, result string) error {
 		}
 		p.add(event{kind: kind, file: file, covers: c.events})
 	case "openat", "unlink", "unlinkat":
+		if c.name == "openat" {
+			p.forced[number(result[end+2:])] = strings.Contains(c.args, "O_DSYNC")
+		}
 		path, _, err := quoted(c.args[strings.IndexByte(c.args, '"'):])
 		if err != nil || filepath.Dir(string(path)) != p.dir {
 			return err
@@ -217,6 +228,12 @@ func (p *traceParser) descriptor(args string) (file, rest string, err error) {
 		return filepath.Base(string(path)), rest, nil
 	}
 	return "", rest, nil
+}
+
+// number reads N of "N<path>".
+func number(descriptor string) string {
+	n, _, _ := strings.Cut(descriptor, "<")
+	return n
 }
 
 // quoted reads "\x00…" and gives what follows.

@@ -169,15 +169,38 @@ func (t *tearer) until(sync int, rests func(event) bool) (window, bool) {
 	return window{}, false
 }
 
-// synced returns the purpose of the sync at event i: the data of the write right before it, of the same
-// file.
+// synced returns the purpose of the sync at event i: the data of the write right before it, of the same file. A write
+// of whole blocks begins with what was there before: that is no part of it.
 func (t *tearer) synced(i int) []byte {
+	if own := t.events[i].since; own > 0 {
+		return t.events[own].data[t.known(own):]
+	}
 	for j := i - 1; j >= 0; j-- {
 		if e := t.events[j]; e.file == t.events[i].file {
 			return e.data
 		}
 	}
 	return nil
+}
+
+// known is how many bytes the write at event i has in common with the one before it, from its begin on.
+func (t *tearer) known(i int) (n int) {
+	w := t.events[i]
+	for j := i - 1; j >= 0; j-- {
+		e := t.events[j]
+		if e.kind != evWrite || e.file != w.file {
+			continue
+		}
+		skip := w.at - e.at
+		if skip < 0 || skip > int64(len(e.data)) {
+			return 0
+		}
+		for before := e.data[skip:]; n < min(len(before), len(w.data)) && before[n] == w.data[n]; {
+			n++
+		}
+		return n
+	}
+	return 0
 }
 
 // holds reports whether a group of the log has the batch that a mark acknowledges. In an entry the

@@ -159,7 +159,7 @@ func (s *Store) open() error {
 	}
 	var found wal.Recovery
 	s.log, found, err = wal.Open(wal.Options{Dir: s.opt.Path, Store: s.id, FS: s.opt.FS,
-		SegmentSize: s.opt.SegmentSize}, applied, replay)
+		SegmentSize: s.opt.SegmentSize, Deferred: s.opt.Sync == kv.SyncEvery}, applied, replay)
 	if err != nil {
 		return errors.Join(err, s.db.Close())
 	}

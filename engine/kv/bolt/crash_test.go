@@ -67,9 +67,18 @@ func small(path string, d *fault.Disk) bolt.Options {
 	return bolt.Options{Path: path, FS: d, CheckpointKeys: 40, SegmentSize: 16 << 10}
 }
 
+// eachWay runs a test on disks that are written and synced, and on disks that take whole blocks.
+func eachWay(t *testing.T, f func(t *testing.T, blocks bool)) {
+	for _, blocks := range []bool{false, true} {
+		t.Run(fmt.Sprintf("blocks %v", blocks), func(t *testing.T) { f(t, blocks) })
+	}
+}
+
 // TestCrashes cuts the power at each operation on the log of a run with checkpoints and clean
 // stops: acknowledged batches survive whole, others are there whole or not at all.
-func TestCrashes(t *testing.T) {
+func TestCrashes(t *testing.T) { eachWay(t, testCrashes) }
+
+func testCrashes(t *testing.T, blocks bool) {
 	type image struct {
 		disk             *fault.Disk
 		data             []byte
@@ -77,6 +86,7 @@ func TestCrashes(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x.db")
 	d := fault.NewDisk()
+	d.SetBlocks(blocks)
 	var mu sync.Mutex // guards rnd, images, acked, attempted: checkpoints free log segments meanwhile
 	rnd := rand.New(rand.NewPCG(11, 0))
 	var images []image
@@ -136,10 +146,13 @@ func TestCrashes(t *testing.T) {
 
 // TestEachFailure lets each write and sync of the log fail in turn: the store turns read-only,
 // still reads, and after a restart has all that was acknowledged.
-func TestEachFailure(t *testing.T) {
+func TestEachFailure(t *testing.T) { eachWay(t, testEachFailure) }
+
+func testEachFailure(t *testing.T, blocks bool) {
 	for _, op := range []fault.Op{fault.Write, fault.Sync} {
 		for n := int64(1); ; n++ {
 			path, d := filepath.Join(t.TempDir(), "x.db"), fault.NewDisk()
+			d.SetBlocks(blocks)
 			failed := false
 			nth := fault.Nth(n, fault.Outcome{Err: syscall.EIO}, op)
 			d.SetPlan(func(op fault.Op, i int64) fault.Outcome {
@@ -192,8 +205,11 @@ func checkReadOnly(t *testing.T, st *bolt.Store, err error, acked int) {
 }
 
 // TestFullDiskRefusesAndRecovers: refused batches never appear, and room makes all good.
-func TestFullDiskRefusesAndRecovers(t *testing.T) {
+func TestFullDiskRefusesAndRecovers(t *testing.T) { eachWay(t, testFullDiskRefusesAndRecovers) }
+
+func testFullDiskRefusesAndRecovers(t *testing.T, blocks bool) {
 	path, d := filepath.Join(t.TempDir(), "x.db"), fault.NewDisk()
+	d.SetBlocks(blocks)
 	st := open(t, bolt.Options{Path: path, FS: d})
 	refused := 0
 	commit := func(n int) {

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -23,6 +24,8 @@ type Disk struct {
 	plan  Plan
 	count int64
 	limit int64 // bytes of all files; 0 = no limit
+
+	blocks bool // see SetBlocks
 }
 
 // file has what programs see now, what is on the medium for certain, and the changes between.
@@ -54,6 +57,20 @@ func (d *Disk) SetLimit(n int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.limit = n
+}
+
+// SetBlocks says whether the files of the disk are better at wal.File.WriteBlocks than at writes with a sync.
+func (d *Disk) SetBlocks(are bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.blocks = are
+}
+
+// Blocks reports whether they are.
+func (d *Disk) Blocks() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.blocks
 }
 
 // Used is the number of bytes of all files.
@@ -146,7 +163,7 @@ func (d *Disk) SyncDir(dir string) error {
 func (d *Disk) Crash(rnd *rand.Rand) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	after := NewDisk()
+	after := &Disk{files: map[string]*file{}, blocks: d.blocks}
 	// Some crashes lose nearly all of what was pending, some nearly nothing.
 	chance := []float64{0, 0.1, 0.5, 0.9, 1}[rnd.IntN(5)]
 	names := make([]string, 0, len(d.files))
@@ -173,7 +190,7 @@ func (d *Disk) Crash(rnd *rand.Rand) *Disk {
 func (d *Disk) Kill() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	after := NewDisk()
+	after := &Disk{files: map[string]*file{}, blocks: d.blocks}
 	for name, f := range d.files {
 		after.files[name] = &file{now: slices.Clone(f.now), synced: slices.Clone(f.synced),
 			pending: slices.Clone(f.pending), entry: f.entry}
@@ -313,6 +330,26 @@ func (h *handle) Sync() error {
 	return nil
 }
 
+// Blocks implements wal.File.
+func (h *handle) Blocks() bool { return h.disk.Blocks() }
+
+// WriteBlocks implements wal.File: a write, and a sync of nothing else.
+func (h *handle) WriteBlocks(p []byte, off int64) error {
+	if _, err := h.WriteAt(p, off); err != nil {
+		return err
+	}
+	if err := h.disk.step(Sync); err != nil {
+		return err
+	}
+	h.disk.mu.Lock()
+	defer h.disk.mu.Unlock()
+	h.file.synced = overwrite(h.file.synced, p, off)
+	h.file.pending = slices.DeleteFunc(h.file.pending, func(c change) bool {
+		return c.at == off && bytes.Equal(c.data, p)
+	})
+	return nil
+}
+
 // Close implements wal.File.
 func (h *handle) Close() error {
 	h.disk.mu.Lock()
@@ -325,7 +362,7 @@ func (h *handle) Close() error {
 func (d *Disk) Moved(from, to string) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	moved := NewDisk()
+	moved := &Disk{files: map[string]*file{}, blocks: d.blocks}
 	for name, f := range d.files {
 		if filepath.Dir(name) == from {
 			name = filepath.Join(to, filepath.Base(name))

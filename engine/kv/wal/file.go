@@ -18,6 +18,11 @@ type File interface {
 	Truncate(size int64) error
 	// Sync makes contents and size durable.
 	Sync() error
+	// Blocks reports whether WriteBlocks is better than WriteAt and Sync.
+	Blocks() bool
+	// WriteBlocks writes whole blocks of blockSize, from memory at a multiple of that to a place in the file that is
+	// one, where the file has space; they are durable when it returns. It says nothing of earlier writes.
+	WriteBlocks(p []byte, at int64) error
 	Close() error
 }
 
@@ -37,7 +42,9 @@ type OS struct{}
 
 type osFile struct {
 	*os.File
-	row atomic.Int32 // brief syncs in a row; negative: so many do not count
+	past   *os.File     // the same file, past the cache of the system and with each write durable; nil: not so
+	unable atomic.Bool  // past was refused a write, and is not tried again
+	row    atomic.Int32 // brief syncs in a row; negative: so many do not count
 }
 
 // Open implements FS.
@@ -46,7 +53,15 @@ func (OS) Open(name string) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFile{File: f}, nil
+	return &osFile{File: f, past: openPast(f)}, nil
+}
+
+// Close implements File.
+func (f *osFile) Close() error {
+	if f.past == nil {
+		return f.File.Close()
+	}
+	return errors.Join(f.past.Close(), f.File.Close())
 }
 
 // List implements FS.

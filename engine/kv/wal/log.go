@@ -19,6 +19,8 @@ type Options struct {
 	Store       [16]byte // id of the store that it belongs to
 	FS          FS       // nil = OS
 	SegmentSize int64    // bytes of a segment that is allocated ahead; 0 = 16 MiB
+	// Deferred: what is appended may stay in memory until the next Sync: no one is told of it before.
+	Deferred bool
 }
 
 const (
@@ -40,6 +42,7 @@ type Log struct {
 	// durable is the newest version that is known to be synced.
 	durable atomic.Uint64
 	group   []byte // joins the frames of a group; kept
+	blocks  blocks // of cur, where Deferred; syncMu guards it then
 
 	mu       sync.Mutex // guards all below; a leaf lock, never held over I/O
 	appended kv.Version // as last, for Sync
@@ -53,7 +56,7 @@ type Log struct {
 	preparers sync.WaitGroup
 	syncs     atomic.Uint64
 	syncTime  atomic.Int64 // nanoseconds
-	syncMu    sync.Mutex   // one Sync at a time; taken before mu
+	syncMu    sync.Mutex   // one Sync at a time, and no Append beside it where Deferred; taken before mu
 }
 
 // Syncs counts the syncs of the data of commits.
@@ -83,6 +86,10 @@ func (l *Log) segments() []*segment {
 // are durable after the next Sync. After an error for which IsNoSpace holds nothing of them is
 // in the log, and Append may be tried again; after any other the log must not be used.
 func (l *Log) Append(frames []*Frame) error {
+	if l.opt.Deferred {
+		l.syncMu.Lock()
+		defer l.syncMu.Unlock()
+	}
 	if l.cur == nil {
 		if err := l.beginFresh(); err != nil {
 			return err
@@ -118,8 +125,15 @@ func (l *Log) Append(frames []*Frame) error {
 	return nil
 }
 
-// write puts frames at the end of s: in one write unless they are large.
+// write puts frames at the end of s: in one write unless they are large, or into blocks for Sync to write.
 func (l *Log) write(s *segment, frames []*Frame, total int) error {
+	if l.opt.Deferred && s.takesBlocks(total) {
+		return l.blocks.take(s, frames, total)
+	}
+	if err := l.blocks.write(); err != nil { // of an Append without a Sync after it
+		return err
+	}
+	s.cached = true
 	if len(frames) == 1 || total > joinLimit {
 		at := s.end
 		for _, f := range frames {
@@ -191,7 +205,7 @@ func (l *Log) Sync() error {
 	l.mu.Unlock()
 	for _, s := range dirty {
 		began := time.Now()
-		if err := s.file.Sync(); err != nil {
+		if err := l.harden(s); err != nil {
 			return fmt.Errorf("sync the log: %w", err)
 		}
 		l.syncTime.Add(int64(time.Since(began)))
@@ -199,6 +213,23 @@ func (l *Log) Sync() error {
 	}
 	l.raise(upTo)
 	return nil
+}
+
+// harden makes durable what s has. Frames of its blocks come after those in the cache.
+func (l *Log) harden(s *segment) error {
+	if !l.opt.Deferred {
+		return s.file.Sync() // Append may be at work: what it writes meanwhile is for the next one
+	}
+	if s.cached {
+		if err := s.file.Sync(); err != nil {
+			return err
+		}
+		s.cached = false
+	}
+	if l.blocks.of != s {
+		return nil
+	}
+	return l.blocks.write()
 }
 
 // raise sets durable to at least v.

@@ -18,6 +18,14 @@ type segment struct {
 	size int64      // allocated
 	end  int64      // where the next frame goes
 	last kv.Version // of its newest frame; 0 = none
+
+	cached bool // frames were written that only a sync of the file makes durable; where Options.Deferred
+}
+
+// takesBlocks reports whether n bytes of frames can be written as whole blocks at the end of s: in space that is
+// allocated, and not too many to be kept in memory.
+func (s *segment) takesBlocks(n int) bool {
+	return n <= joinLimit && int64(nextBlock(int(s.end)+n)) <= s.size && s.file.Blocks()
 }
 
 // writeHeader gives the segment the sequence number seq; the caller syncs.

@@ -1,6 +1,7 @@
 package wal
 
 import (
+	"os"
 	"runtime"
 	"time"
 )
@@ -48,4 +49,26 @@ func (f *osFile) Sync() error {
 	err := datasync(f.File, f.told())
 	f.took(time.Since(began), true)
 	return err
+}
+
+// Blocks implements File.
+func (f *osFile) Blocks() bool { return f.past != nil && !f.unable.Load() }
+
+// WriteBlocks implements File.
+func (f *osFile) WriteBlocks(p []byte, at int64) error {
+	write := writeAt
+	if f.told() || len(p) > small {
+		write = (*os.File).WriteAt
+	}
+	began := time.Now()
+	_, err := write(f.past, p, at)
+	f.took(time.Since(began), true)
+	if !cannot(err) {
+		return err
+	}
+	f.unable.Store(true)
+	if _, err := f.WriteAt(p, at); err != nil {
+		return err
+	}
+	return f.Sync()
 }

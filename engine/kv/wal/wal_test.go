@@ -19,7 +19,19 @@ import (
 type history []string
 
 func options(d *fault.Disk) wal.Options {
-	return wal.Options{Dir: "/log", Store: [16]byte{1, 2, 3}, FS: d, SegmentSize: 16 << 10}
+	return wal.Options{Dir: "/log", Store: [16]byte{1, 2, 3}, FS: d, SegmentSize: 16 << 10, Deferred: d.Blocks()}
+}
+
+// eachWay runs a test with frames that are written when they are appended, and with those that wait for a sync and are
+// written in whole blocks.
+func eachWay(t *testing.T, f func(t *testing.T, d *fault.Disk)) {
+	for _, blocks := range []bool{false, true} {
+		t.Run(fmt.Sprintf("blocks %v", blocks), func(t *testing.T) {
+			d := fault.NewDisk()
+			d.SetBlocks(blocks)
+			f(t, d)
+		})
+	}
 }
 
 // frame is version v with some text.
@@ -82,27 +94,28 @@ func wantHistory(t testing.TB, got history, want ...string) {
 }
 
 func TestReplay(t *testing.T) {
-	d := fault.NewDisk()
-	l := start(t, d)
-	add(t, l, 1, "a", "b")
-	add(t, l, 3, "")
-	closeLog(t, l)
-	l, h, rec, err := reopen(d, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantHistory(t, h, "1:a", "2:b", "3:")
-	if rec.Frames != 3 || rec.Last != 3 || rec.Dropped != 0 {
-		t.Errorf("recovery: %+v", rec)
-	}
-	add(t, l, 4, "d")
-	closeLog(t, l)
-	l, h, _, err = reopen(d, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantHistory(t, h, "3:", "4:d")
-	closeLog(t, l)
+	eachWay(t, func(t *testing.T, d *fault.Disk) {
+		l := start(t, d)
+		add(t, l, 1, "a", "b")
+		add(t, l, 3, "")
+		closeLog(t, l)
+		l, h, rec, err := reopen(d, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantHistory(t, h, "1:a", "2:b", "3:")
+		if rec.Frames != 3 || rec.Last != 3 || rec.Dropped != 0 {
+			t.Errorf("recovery: %+v", rec)
+		}
+		add(t, l, 4, "d")
+		closeLog(t, l)
+		l, h, _, err = reopen(d, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantHistory(t, h, "3:", "4:d")
+		closeLog(t, l)
+	})
 }
 
 func TestEncodeKeepsOrderAndCounters(t *testing.T) {
@@ -175,89 +188,92 @@ func TestSegmentsAreUsedAgain(t *testing.T) {
 // TestCloseLeavesOneSegment: a log that was released whole is one segment of the usual size after Close, also
 // when a large frame had made it grow.
 func TestCloseLeavesOneSegment(t *testing.T) {
-	d := fault.NewDisk()
-	l := start(t, d)
-	for v := kv.Version(1); v <= 200; v++ {
-		add(t, l, v, strings.Repeat("x", 1000))
-	}
-	add(t, l, 201, strings.Repeat("x", 100_000))
-	if err := l.Release(201); err != nil {
-		t.Fatal(err)
-	}
-	closeLog(t, l)
-	if used, want := d.Used(), options(d).SegmentSize; used > want {
-		t.Errorf("%d bytes are left, want %d at most", used, want)
-	}
-	l, h, _, err := reopen(d, 201)
-	if err != nil || len(h) != 0 {
-		t.Fatalf("%d frames come back: %v", len(h), err)
-	}
-	add(t, l, 202, "next")
-	closeLog(t, l)
-	l, h, _, err = reopen(d, 201)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantHistory(t, h, "202:next")
-	closeLog(t, l)
+	eachWay(t, func(t *testing.T, d *fault.Disk) {
+		l := start(t, d)
+		for v := kv.Version(1); v <= 200; v++ {
+			add(t, l, v, strings.Repeat("x", 1000))
+		}
+		add(t, l, 201, strings.Repeat("x", 100_000))
+		if err := l.Release(201); err != nil {
+			t.Fatal(err)
+		}
+		closeLog(t, l)
+		if used, want := d.Used(), options(d).SegmentSize; used > want {
+			t.Errorf("%d bytes are left, want %d at most", used, want)
+		}
+		l, h, _, err := reopen(d, 201)
+		if err != nil || len(h) != 0 {
+			t.Fatalf("%d frames come back: %v", len(h), err)
+		}
+		add(t, l, 202, "next")
+		closeLog(t, l)
+		l, h, _, err = reopen(d, 201)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantHistory(t, h, "202:next")
+		closeLog(t, l)
+	})
 }
 
 func TestLargeFrames(t *testing.T) {
-	d := fault.NewDisk()
-	l := start(t, d)
-	var want history
-	for v := kv.Version(1); v <= 30; v++ {
-		text := strings.Repeat(fmt.Sprint(v%10), int(v)*3000)
-		add(t, l, v, text)
-		want = append(want, fmt.Sprintf("%d:%s", v, text))
-	}
-	closeLog(t, l)
-	l, h, _, err := reopen(d, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer closeLog(t, l)
-	if !slices.Equal(h, want) {
-		t.Errorf("got %d frames that differ", len(h))
-	}
+	eachWay(t, func(t *testing.T, d *fault.Disk) {
+		l := start(t, d)
+		var want history
+		for v := kv.Version(1); v <= 30; v++ {
+			text := strings.Repeat(fmt.Sprint(v%10), int(v)*3000)
+			add(t, l, v, text)
+			want = append(want, fmt.Sprintf("%d:%s", v, text))
+		}
+		closeLog(t, l)
+		l, h, _, err := reopen(d, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeLog(t, l)
+		if !slices.Equal(h, want) {
+			t.Errorf("got %d frames that differ", len(h))
+		}
+	})
 }
 
 // TestTornGroupNeverComesBack: frames of a group that a crash tore are gone for good, even when
 // the versions are given again in frames of the same size.
 func TestTornGroupNeverComesBack(t *testing.T) {
-	d := fault.NewDisk()
-	l := start(t, d)
-	add(t, l, 1, "aaaa")
-	add(t, l, 2, "bbbb", "cccc", "dddd")
-	closeLog(t, l)
-	torn := false
-	for _, name := range files(d) {
-		p := d.Bytes(name)
-		if i := strings.Index(string(p), "bbbb"); i >= 0 {
-			p[i]++ // version 2 did not reach the disk, 3 and 4 did
-			torn = true
-		}
-	}
-	if !torn {
-		t.Fatal("the frame was not found")
-	}
-	for round, want := range []history{{"1:aaaa"}, {"1:aaaa", "2:BBBB"}, {"1:aaaa", "2:BBBB", "3:CCCC"}} {
-		l, h, _, err := reopen(d, 0)
-		if err != nil {
-			t.Fatalf("round %d: %v", round, err)
-		}
-		wantHistory(t, h, want...)
-		next := []string{"BBBB", "CCCC", "DDDD"}[round]
-		add(t, l, kv.Version(round)+2, next)
+	eachWay(t, func(t *testing.T, d *fault.Disk) {
+		l := start(t, d)
+		add(t, l, 1, "aaaa")
+		add(t, l, 2, "bbbb", "cccc", "dddd")
 		closeLog(t, l)
-	}
-	// With the versions before them applied, leftovers would be the next in the chain.
-	l, h, _, err := reopen(d, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantHistory(t, h, "4:DDDD")
-	closeLog(t, l)
+		torn := false
+		for _, name := range files(d) {
+			p := d.Bytes(name)
+			if i := strings.Index(string(p), "bbbb"); i >= 0 {
+				p[i]++ // version 2 did not reach the disk, 3 and 4 did
+				torn = true
+			}
+		}
+		if !torn {
+			t.Fatal("the frame was not found")
+		}
+		for round, want := range []history{{"1:aaaa"}, {"1:aaaa", "2:BBBB"}, {"1:aaaa", "2:BBBB", "3:CCCC"}} {
+			l, h, _, err := reopen(d, 0)
+			if err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			wantHistory(t, h, want...)
+			next := []string{"BBBB", "CCCC", "DDDD"}[round]
+			add(t, l, kv.Version(round)+2, next)
+			closeLog(t, l)
+		}
+		// With the versions before them applied, leftovers would be the next in the chain.
+		l, h, _, err := reopen(d, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantHistory(t, h, "4:DDDD")
+		closeLog(t, l)
+	})
 }
 
 func files(d *fault.Disk) []string {
@@ -294,73 +310,75 @@ func TestDamageIsFound(t *testing.T) {
 }
 
 func TestForeignSegments(t *testing.T) {
-	d := fault.NewDisk()
-	l := start(t, d)
-	add(t, l, 1, "a")
-	closeLog(t, l)
-	other := options(d)
-	other.Store[0]++
-	if _, _, err := wal.Open(other, 0, nil); !errors.Is(err, kv.ErrFormat) {
-		t.Errorf("another store's log: got %v, want ErrFormat", err)
-	}
-	name := files(d)[0]
-	d.Bytes(name)[20]++ // the first copy of the header
-	l, h, _, err := reopen(d, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantHistory(t, h, "1:a")
-	closeLog(t, l)
-	d.Bytes(name)[2048+20]++
-	if _, _, _, err := reopen(d, 0); !errors.Is(err, kv.ErrCorrupt) {
-		t.Errorf("both headers damaged: got %v, want ErrCorrupt", err)
-	}
+	eachWay(t, func(t *testing.T, d *fault.Disk) {
+		l := start(t, d)
+		add(t, l, 1, "a")
+		closeLog(t, l)
+		other := options(d)
+		other.Store[0]++
+		if _, _, err := wal.Open(other, 0, nil); !errors.Is(err, kv.ErrFormat) {
+			t.Errorf("another store's log: got %v, want ErrFormat", err)
+		}
+		name := files(d)[0]
+		d.Bytes(name)[20]++ // the first copy of the header
+		l, h, _, err := reopen(d, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantHistory(t, h, "1:a")
+		closeLog(t, l)
+		d.Bytes(name)[2048+20]++
+		if _, _, _, err := reopen(d, 0); !errors.Is(err, kv.ErrCorrupt) {
+			t.Errorf("both headers damaged: got %v, want ErrCorrupt", err)
+		}
+	})
 }
 
 // TestFullDisk: a refused group leaves nothing behind, and the log goes on when there is room.
 func TestFullDisk(t *testing.T) {
-	d := fault.NewDisk()
-	l := start(t, d)
-	var want history
-	refused, limited := 0, kv.Version(0)
-	rnd := rand.New(rand.NewPCG(1, 1))
-	for v := kv.Version(1); v <= 400; {
-		if v%40 == 11 && v != limited {
-			limited = v
-			d.SetLimit(d.Used() + int64(rnd.IntN(9000)))
-		}
-		text := strings.Repeat("x", rnd.IntN(3000))
-		group := []*wal.Frame{frame(t, v, text), frame(t, v+1, text)}
-		err := l.Append(group)
-		if wal.IsNoSpace(err) {
-			refused++
-			if refused%3 == 0 {
-				d.SetLimit(0)
+	eachWay(t, func(t *testing.T, d *fault.Disk) {
+		l := start(t, d)
+		var want history
+		refused, limited := 0, kv.Version(0)
+		rnd := rand.New(rand.NewPCG(1, 1))
+		for v := kv.Version(1); v <= 400; {
+			if v%40 == 11 && v != limited {
+				limited = v
+				d.SetLimit(d.Used() + int64(rnd.IntN(9000)))
 			}
-			closedHere, h, _, err := reopen(d.Kill(), 0)
+			text := strings.Repeat("x", rnd.IntN(3000))
+			group := []*wal.Frame{frame(t, v, text), frame(t, v+1, text)}
+			err := l.Append(group)
+			if wal.IsNoSpace(err) {
+				refused++
+				if refused%3 == 0 {
+					d.SetLimit(0)
+				}
+				closedHere, h, _, err := reopen(d.Kill(), 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				closeLog(t, closedHere)
+				if !slices.Equal(h, want) {
+					t.Fatalf("after a refusal: got %d frames, want %d", len(h), len(want))
+				}
+				openFull(t, d.Kill(), want, v)
+				continue
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			closeLog(t, closedHere)
-			if !slices.Equal(h, want) {
-				t.Fatalf("after a refusal: got %d frames, want %d", len(h), len(want))
+			want = append(want, fmt.Sprintf("%d:%s", v, text), fmt.Sprintf("%d:%s", v+1, text))
+			v += 2
+			if err := l.Sync(); err != nil {
+				t.Fatal(err)
 			}
-			openFull(t, d.Kill(), want, v)
-			continue
 		}
-		if err != nil {
-			t.Fatal(err)
+		if refused == 0 {
+			t.Error("the disk was never full")
 		}
-		want = append(want, fmt.Sprintf("%d:%s", v, text), fmt.Sprintf("%d:%s", v+1, text))
-		v += 2
-		if err := l.Sync(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if refused == 0 {
-		t.Error("the disk was never full")
-	}
-	closeLog(t, l)
+		closeLog(t, l)
+	})
 }
 
 // openFull opens the log on a disk that is full now: it has all that it should have, and what it takes or refuses then
@@ -404,39 +422,42 @@ func openFull(t *testing.T, d *fault.Disk, want history, next kv.Version) {
 // TestFullDiskWithoutLog: a log that has no file at all, as that of a store that was restored, is opened on a full disk
 // too.
 func TestFullDiskWithoutLog(t *testing.T) {
-	d := fault.NewDisk()
-	d.SetLimit(1)
-	l := start(t, d)
-	for range 2 {
-		if err := l.Append([]*wal.Frame{frame(t, 1, "a")}); !wal.IsNoSpace(err) {
-			t.Fatalf("got %v, want a full disk", err)
+	eachWay(t, func(t *testing.T, d *fault.Disk) {
+		d.SetLimit(1)
+		l := start(t, d)
+		for range 2 {
+			if err := l.Append([]*wal.Frame{frame(t, 1, "a")}); !wal.IsNoSpace(err) {
+				t.Fatalf("got %v, want a full disk", err)
+			}
 		}
-	}
-	if err := l.Sync(); err != nil {
-		t.Error(err)
-	}
-	if n := l.Size(); n != 0 {
-		t.Errorf("got %d bytes of files, want none", n)
-	}
-	if err := l.Release(0); err != nil {
-		t.Error(err)
-	}
-	closeLog(t, l)
-	l = start(t, d)
-	d.SetLimit(0)
-	add(t, l, 1, "a")
-	closeLog(t, l)
-	l, h, _, err := reopen(d, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantHistory(t, h, "1:a")
-	closeLog(t, l)
+		if err := l.Sync(); err != nil {
+			t.Error(err)
+		}
+		if n := l.Size(); n != 0 {
+			t.Errorf("got %d bytes of files, want none", n)
+		}
+		if err := l.Release(0); err != nil {
+			t.Error(err)
+		}
+		closeLog(t, l)
+		l = start(t, d)
+		d.SetLimit(0)
+		add(t, l, 1, "a")
+		closeLog(t, l)
+		l, h, _, err := reopen(d, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantHistory(t, h, "1:a")
+		closeLog(t, l)
+	})
 }
 
 // TestCrashes cuts the power at every operation of a run, in several ways, and again after the
 // recovery: what was synced must be there, and nothing that was not appended.
-func TestCrashes(t *testing.T) {
+func TestCrashes(t *testing.T) { eachWay(t, testCrashes) }
+
+func testCrashes(t *testing.T, d *fault.Disk) {
 	rnd := rand.New(rand.NewPCG(42, 0))
 	type progress struct{ applied, synced, appended kv.Version }
 	type image struct {
@@ -452,7 +473,6 @@ func TestCrashes(t *testing.T) {
 		defer mu.Unlock()
 		fn()
 	}
-	d := fault.NewDisk()
 	d.SetPlan(func(op fault.Op, n int64) fault.Outcome {
 		update(func() {
 			for range 3 {
@@ -482,6 +502,11 @@ func TestCrashes(t *testing.T) {
 		}
 		v += n
 		if steps.IntN(12) == 0 {
+			if d.Blocks() { // or what waits for it is gone
+				if err := l.Sync(); err != nil {
+					t.Fatal(err)
+				}
+			}
 			closeLog(t, l)
 			update(func() { now.applied = max(now.applied, now.synced-min(now.synced, 3)) })
 			var err error
@@ -560,11 +585,16 @@ func FuzzOpen(f *testing.F) {
 }
 
 func TestWriteErrorIsNotTakenForAFullDisk(t *testing.T) {
-	d := fault.NewDisk()
-	l := start(t, d)
-	d.SetPlan(fault.Nth(1, fault.Outcome{Err: syscall.EIO}, fault.Write))
-	if err := l.Append([]*wal.Frame{frame(t, 1, "a")}); !errors.Is(err, syscall.EIO) || wal.IsNoSpace(err) {
-		t.Errorf("got %v", err)
-	}
-	closeLog(t, l)
+	eachWay(t, func(t *testing.T, d *fault.Disk) {
+		l := start(t, d)
+		d.SetPlan(fault.Nth(1, fault.Outcome{Err: syscall.EIO}, fault.Write))
+		err := l.Append([]*wal.Frame{frame(t, 1, "a")})
+		if err == nil {
+			err = l.Sync()
+		}
+		if !errors.Is(err, syscall.EIO) || wal.IsNoSpace(err) {
+			t.Errorf("got %v", err)
+		}
+		closeLog(t, l)
+	})
 }
