@@ -17,7 +17,7 @@ func parseTimestamp(s string, oid OID, st *Style) (value.Value, error) {
 	t := strings.TrimSpace(s)
 	switch strings.ToLower(t) {
 	case "now":
-		return value.DatetimeOf(datetime(time.Now())), nil
+		return value.DatetimeOf(present(oid, st)), nil
 	case "epoch":
 		return value.DatetimeOf(value.Datetime{}), nil
 	case "infinity", "-infinity":
@@ -67,6 +67,23 @@ func parseTimestamp(s string, oid OID, st *Style) (value.Value, error) {
 		d.Secs -= int64(offset)
 	}
 	return value.DatetimeOf(d), nil
+}
+
+// present is when the transaction began, or where there is none the time of the clock.
+func present(oid OID, st *Style) value.Datetime {
+	now := time.Now()
+	if st != nil && !st.Began.IsZero() {
+		now = st.Began
+	}
+	d := datetime(now)
+	if oid != Timestamptz && st != nil && st.Zone != nil {
+		_, offset := now.In(st.Zone).Zone()
+		d.Secs += int64(offset)
+	}
+	if oid == Date {
+		d = value.Datetime{Secs: d.Secs - d.Secs%daySeconds}
+	}
+	return d
 }
 
 // zoneOffset is the offset from UTC, in seconds, of a place at its local time c.

@@ -121,7 +121,8 @@ func (p *parser) subquery(n int) bool {
 var keywordFuncs = map[string]string{"current_user": "current_user", "user": "current_user",
 	"session_user": "session_user",
 	"current_role": "current_user", "current_catalog": "current_database", "current_date": "current_date",
-	"current_timestamp": "now", "localtimestamp": "localtimestamp", "current_time": "current_time"}
+	"current_timestamp": "current_timestamp", "current_time": "current_time", "localtimestamp": "localtimestamp",
+	"localtime": "localtime"}
 
 // tableFunc reads a function in FROM; nil where there is none.
 func (p *parser) tableFunc() fromItem {

@@ -175,14 +175,32 @@ func (p *parser) keywordExpr(t Token) Expr {
 		}
 	}
 	if fn, ok := keywordFuncs[t.Text]; ok {
-		p.take()
+		c := &call{name: fn, pos: p.place(p.take().Pos)}
+		if fn == "current_time" {
+			panic(sqlstate.New(sqlstate.FeatureNotSupported, "the type time with time zone is not supported").At(c.pos).
+				Hinted("LOCALTIME is the time of day in the zone of the session."))
+		}
 		if p.eat("(") && !p.eat(")") {
-			p.take()
+			c.args = []Expr{p.precision()}
 			p.want(")")
 		}
-		return &call{name: fn}
+		return c
 	}
 	return nil
+}
+
+// precision reads the number of digits that a time has behind its seconds.
+func (p *parser) precision() Expr {
+	n, ok := Expr(nil), false
+	if p.peek().Kind == Number {
+		n = number(p.take().Text)
+		lit, is := n.(*literal)
+		ok = is && lit.oid == pgtype.Int4
+	}
+	if !ok {
+		p.unexpected()
+	}
+	return n
 }
 
 // typedLiteral reads DATE '…' and its like; nil where no string follows.
