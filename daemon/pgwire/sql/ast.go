@@ -223,9 +223,11 @@ type conflict struct {
 	where      Expr
 }
 
+// assign is an assignment to a column, or to the columns of a row.
 type assign struct {
-	col string
-	x   Expr // nil: DEFAULT
+	cols []string
+	list []Expr  // one for each column, nil: DEFAULT; or
+	sub  *Select // a query of one row
 }
 
 // Update is UPDATE of one table.
