@@ -262,7 +262,7 @@ func (g *queries) condition(depth int, fields []field) string {
 	}
 	e := func(kind string) string { return g.expr(depth-1, kind, fields) }
 	kind := g.one("int", "text", "float", "numeric", "time", "bool")
-	switch g.r.IntN(12) {
+	switch g.r.IntN(13) {
 	case 0:
 		return "(" + g.condition(depth-1, fields) + g.one(" AND ", " OR ") + g.condition(depth-1, fields) + ")"
 	case 1:
@@ -285,6 +285,9 @@ func (g *queries) condition(depth int, fields []field) string {
 		return g.subquery(depth, fields)
 	case 10:
 		return "(" + e("text") + g.one(" ~ ", " !~ ", " ~* ") + g.one("'^a'", "'b$'", "'[ab]+'", "'.'") + ")"
+	case 11:
+		end := func() string { return g.one(e("time"), "interval '1 day'", "interval '40 days'") }
+		return "((" + e("time") + ", " + end() + ") OVERLAPS (" + e("time") + ", " + end() + "))"
 	}
 	return "(" + e(kind) + g.one(" = ", " <> ", " < ", " <= ", " > ", " >= ") + e(kind) + ")"
 }

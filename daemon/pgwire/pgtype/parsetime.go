@@ -295,7 +295,7 @@ func parseInterval(s string) (value.Value, error) {
 		per, ok := unitSeconds[unit]
 		switch {
 		case calendarUnits[unit] && n != 0:
-			return value.None, noMonths()
+			return value.None, NoMonths()
 		case calendarUnits[unit]:
 			continue
 		case !ok:
@@ -312,7 +312,7 @@ func parseInterval(s string) (value.Value, error) {
 	return intervalOf(total, exact)
 }
 
-func noMonths() error {
+func NoMonths() error {
 	return sqlstate.New(sqlstate.InvalidParameter, "a duration has no months or years").Hinted("Use days.")
 }
 
@@ -359,7 +359,7 @@ func parseISOInterval(s string) (value.Value, error) {
 		switch {
 		case unit == 'Y' && !inTime, unit == 'M' && !inTime:
 			if n != 0 {
-				return value.None, noMonths()
+				return value.None, NoMonths()
 			}
 		case unit == 'W' && !inTime:
 			total += n * 7 * daySeconds

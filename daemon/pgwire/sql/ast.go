@@ -43,7 +43,8 @@ type (
 	call struct {
 		schema, name string
 		args         []Expr
-		star         bool // count(*)
+		names        []string // of the arguments, "" for one without; nil: none has one
+		star         bool     // count(*)
 		distinct     bool
 		variadic     bool
 		order        []orderKey

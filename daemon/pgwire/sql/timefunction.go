@@ -75,6 +75,7 @@ func timeFunctions() map[string]*Function {
 		"to_char": Returns(pgtype.Text, 2, 2, toChar, 0, pgtype.Text),
 	}
 	maps.Copy(fns, clockFunctions())
+	maps.Copy(fns, makeFunctions())
 	return fns
 }
 
