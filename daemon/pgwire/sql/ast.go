@@ -190,6 +190,7 @@ type (
 		fn         *call
 		alias      string
 		cols       []string
+		defs       []definition // in the place of cols
 		ordinality bool
 	}
 	join struct {
