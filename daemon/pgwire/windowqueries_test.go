@@ -56,8 +56,8 @@ func (g *queries) framed(kind string, fields []field) string {
 	case "int":
 		fn = g.one("count(*)", "count("+e(g.one("int", "text"))+")", "min("+e("int")+")", "max("+e("int")+")") + filter
 	case "numeric":
-		fn = g.one("sum(", "avg(", "min(", "max(", deviations(g)) + e(g.one("numeric", "numeric", "int")) + ")::numeric" +
-			filter
+		x := e(g.one("numeric", "numeric", "int"))
+		fn = g.one("sum(", "avg(", "min(", "max(", deviations(g)) + x + ")::numeric" + filter
 		if filter != "" {
 			fn = "sum(" + e("numeric") + ")" + filter
 		}

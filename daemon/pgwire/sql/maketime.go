@@ -42,7 +42,7 @@ func makeFunctions() map[string]*Function {
 	}
 }
 
-// withoutMonths is an interval of which no month can be made.
+// withoutMonths returns an interval unless it is so long that months can be made of it.
 func withoutMonths(c *Call) (value.Value, error) {
 	if c.Args[0].Duration().Secs >= 30*secondsPerDay {
 		return value.None, pgtype.NoMonths()
@@ -211,7 +211,8 @@ func (b *binder) dateBin(c *call, ns *names) (*bound, error) {
 
 // binned is the start of the stretch that at lies in, where one of them starts at origin.
 func binned(stride value.Duration, at, origin value.Datetime) (value.Value, error) {
-	if stride.Secs > math.MaxInt64/microsPerSecond-1 {
+	const longest = math.MaxInt64 / 2 / microsPerSecond // the difference of two remainders fits as well
+	if stride.Secs >= longest {
 		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")
 	}
 	step := int64(stride.Secs)*microsPerSecond + int64(stride.Nanos/1000)
@@ -219,11 +220,11 @@ func binned(stride value.Duration, at, origin value.Datetime) (value.Value, erro
 		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "stride must be greater than zero")
 	}
 	micros := func(d value.Datetime) int64 { return d.Secs*microsPerSecond + int64(d.Nanos/1000) }
-	off := (micros(at) - micros(origin)) % step
+	off := (micros(at)%step - micros(origin)%step) % step
 	if off < 0 {
 		off += step
 	}
-	secs, rest := carried(0, micros(at)-off)
+	secs, rest := carried(at.Secs-off/microsPerSecond, int64(at.Nanos/1000)-off%microsPerSecond)
 	d := value.Datetime{Secs: secs, Nanos: uint32(rest) * 1000}
 	if _, ok := d.Civil().Datetime(); !ok {
 		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")

@@ -191,8 +191,8 @@ func (d *exactDeviation) result() (value.Value, error) {
 	return fitted(q, places)
 }
 
-// quotientPlaces is how many places PostgreSQL gives to the quotient of top, which has scale places, and a whole number:
-// at least 16 digits, counted in groups of four, and no fewer places than top.
+// quotientPlaces is how many places PostgreSQL gives to the quotient of top, which has scale places, and a whole
+// number: at least 16 digits, counted in groups of four, and no fewer places than top.
 func quotientPlaces(top *big.Int, scale int, bottom *big.Int) int {
 	weight, first := leadingGroup(top, scale)
 	otherWeight, otherFirst := leadingGroup(bottom, 0)
