@@ -267,6 +267,10 @@ func (c *conn) handle(kind byte, body []byte) (err error) {
 		return nil
 	}
 	switch kind {
+	case 'Q', 'P', 'B', 'E':
+		c.asked()
+	}
+	switch kind {
 	case 'Q':
 		text, rest, ok := cString(body)
 		if !ok || len(rest) > 0 {
@@ -338,6 +342,9 @@ func (c *conn) isEnding() error {
 
 // ready tells the client that it may go on, after everything that waits for that.
 func (c *conn) ready() error {
+	if !c.tx.block {
+		c.style.Began = time.Time{}
+	}
 	c.settings.reportChanges()
 	c.deliver()
 	c.wmu.Lock()

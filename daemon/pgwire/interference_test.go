@@ -242,6 +242,16 @@ UPDATE x SET s = 'q' RETURNING id, s
 UPDATE x SET n = 10 / n RETURNING n
 UPDATE x SET s = 'q' WHERE id = 'x:2' RETURNING *
 UPDATE x SET s = (SELECT max(s) FROM z) RETURNING s
+UPDATE x SET (s, n) = (SELECT max(s), count(*) FROM z) RETURNING *
+UPDATE x SET (s, n) = (SELECT y.s, y.n FROM y WHERE y.k = x.k) RETURNING *
+UPDATE y SET (k, b) = (SELECT y.n, y.s IS NULL) RETURNING *
+INSERT INTO y (id, n) VALUES ('y:1', 7) ON CONFLICT (id) DO UPDATE SET (k, b) = (SELECT y.n + count(*), y.s = 'a' FROM z) RETURNING *
+SELECT k, stddev(n), var_pop(d), corr(f, n), regr_count(n, k) FROM x GROUP BY k ORDER BY k
+SELECT stddev(n), variance(d), corr(n, k), regr_count(n, k) FROM y
+SELECT id, stddev_pop(n) OVER (ORDER BY id ROWS 2 PRECEDING), covar_pop(n, f) OVER (ORDER BY n, id) FROM y ORDER BY id
+SELECT y.id, r.n, r.s FROM y, jsonb_to_recordset(jsonb_build_array(to_jsonb(y))) AS r(n int8, s text) ORDER BY 1
+SELECT r.n, r.d FROM z, LATERAL jsonb_to_record(to_jsonb(z)) AS r(n int, d date)
+SELECT id FROM y WHERE (t, interval '30 days') OVERLAPS (timestamptz '2024-01-01', now()) ORDER BY id
 UPDATE y SET k = n RETURNING *
 UPDATE y SET k = 5 WHERE n = 2 RETURNING id
 UPDATE y SET s = s || 'x' RETURNING s

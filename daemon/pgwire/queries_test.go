@@ -262,7 +262,7 @@ func (g *queries) condition(depth int, fields []field) string {
 	}
 	e := func(kind string) string { return g.expr(depth-1, kind, fields) }
 	kind := g.one("int", "text", "float", "numeric", "time", "bool")
-	switch g.r.IntN(12) {
+	switch g.r.IntN(13) {
 	case 0:
 		return "(" + g.condition(depth-1, fields) + g.one(" AND ", " OR ") + g.condition(depth-1, fields) + ")"
 	case 1:
@@ -285,6 +285,9 @@ func (g *queries) condition(depth int, fields []field) string {
 		return g.subquery(depth, fields)
 	case 10:
 		return "(" + e("text") + g.one(" ~ ", " !~ ", " ~* ") + g.one("'^a'", "'b$'", "'[ab]+'", "'.'") + ")"
+	case 11:
+		end := func() string { return g.one(e("time"), "interval '1 day'", "interval '40 days'") }
+		return "((" + e("time") + ", " + end() + ") OVERLAPS (" + e("time") + ", " + end() + "))"
 	}
 	return "(" + e(kind) + g.one(" = ", " <> ", " < ", " <= ", " > ", " >= ") + e(kind) + ")"
 }
@@ -330,8 +333,11 @@ func (g *queries) aggregate(kind string, fields []field) string {
 		return g.one("count(*)", "count("+distinct+e(g.one("int", "text"))+")", "min("+e("int")+")", "max("+
 			e("int")+")") + filter
 	case "numeric":
-		return g.one("sum(", "avg(", "min(", "max(") + distinct + e("numeric") + ")" + filter
+		return g.one("sum(", "avg(", "min(", "max(", deviations(g)) + distinct + e("numeric") + ")" + filter
 	case "float":
+		if g.chance(3) { // small whole numbers, whose sums are the same in any order
+			return deviations(g) + distinct + g.column("int", fields) + "::float8)" + filter
+		}
 		return g.one("min(", "max(") + e("float") + ")" + filter
 	case "text":
 		x := g.column("text", fields)
@@ -340,4 +346,15 @@ func (g *queries) aggregate(kind string, fields []field) string {
 		return g.one("bool_or(", "bool_and(", "every(") + e("bool") + ")" + filter
 	}
 	return g.one("min(", "max(") + e("time") + ")" + filter
+}
+
+// deviations is the name of an aggregate that tells how numbers spread.
+func deviations(g *queries) string {
+	return g.one("stddev(", "variance(", "stddev_samp(", "stddev_pop(", "var_samp(", "var_pop(")
+}
+
+// pairs is the name of an aggregate over pairs of floats.
+func pairs(g *queries) string {
+	return g.one("corr(", "covar_pop(", "covar_samp(", "regr_avgx(", "regr_avgy(", "regr_intercept(", "regr_r2(",
+		"regr_slope(", "regr_sxx(", "regr_sxy(", "regr_syy(")
 }

@@ -46,6 +46,7 @@ func (c *conn) do(s *statement, k *call) (tag string, err error) {
 	if len(s.params) > len(k.args) {
 		return "", noParameter(len(k.args) + 1)
 	}
+	c.dated()
 	if in, ok := s.work.(interface{ reads() bool }); ok && in.reads() { // it reads the connection itself
 		return s.work.run(c.ctx, c, k)
 	}

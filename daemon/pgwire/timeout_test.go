@@ -17,6 +17,11 @@ var endless = []string{"SLEEP 1h", "SELECT pg_sleep(3600)",
 	"SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b",
 	"SELECT sum(v::float8) OVER (ORDER BY v ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) FROM generate_series(1, 500000) v",
 	"SELECT array_agg(v) OVER (ORDER BY v ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES) FROM generate_series(1, 500000) v",
+	"SELECT stddev(v) OVER w, corr(v, v) OVER w " +
+		"FROM generate_series(1, 500000) v WINDOW w AS (ORDER BY v ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)",
+	"SELECT count(r.a) FROM (SELECT jsonb_agg(jsonb_build_object('a', v)) AS j FROM generate_series(1, 1000) v) q, " +
+		"generate_series(1, 1000000) x, jsonb_to_recordset(q.j) AS r(a int)",
+	"UPDATE item SET (n) = (SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b)",
 	"UPDATE item SET n = (SELECT count(*) FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b)",
 	"SELECT min(w) FROM (SELECT count(*) AS w FROM generate_series(1, 1000000) v GROUP BY CUBE(" + cubeOf12 + ")) q",
 	"COPY (SELECT a.* FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b WHERE a.a < 0) TO STDOUT"}

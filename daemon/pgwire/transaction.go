@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/nacredb/nacre/daemon/pgwire/sqlstate"
 	"github.com/nacredb/nacre/engine"
@@ -80,6 +81,7 @@ func (c *conn) begin(ctx context.Context, readOnly *bool) error {
 		return err
 	}
 	c.settings.begin()
+	c.dated()
 	c.tx = transaction{tx: tx, known: known, block: true, readOnly: reads}
 	return nil
 }
@@ -94,7 +96,7 @@ func (c *conn) commit(ctx context.Context) (tag string, err error) {
 		return c.rollback(ctx)
 	}
 	ended := c.tx
-	c.tx = transaction{}
+	c.tx, c.style.Began = transaction{}, time.Time{}
 	c.closePortals()
 	err = ended.tx.Commit(ctx)
 	c.settings.ended(err == nil)
@@ -117,7 +119,7 @@ func (c *conn) rollback(ctx context.Context) (tag string, err error) {
 	c.changed()
 	ended := c.tx.tx
 	late := ended.Late()
-	c.tx = transaction{}
+	c.tx, c.style.Began = transaction{}, time.Time{}
 	c.closePortals()
 	err = ended.Cancel(ctx)
 	c.settings.ended(false)
@@ -125,6 +127,21 @@ func (c *conn) rollback(ctx context.Context) (tag string, err error) {
 		err = nil
 	}
 	return "ROLLBACK", err
+}
+
+// asked notes when the client has sent a statement. Outside of a transaction block its transaction begins then, and
+// goes on until the client is told that the server is ready, as that of PostgreSQL does.
+func (c *conn) asked() {
+	c.style.Asked = time.Now().Truncate(time.Microsecond)
+	c.dated()
+}
+
+// dated gives the transaction the time of its beginning, where it has none yet: the message with the statement came
+// then.
+func (c *conn) dated() {
+	if c.style.Began.IsZero() {
+		c.style.Began = c.style.Asked
+	}
 }
 
 // broken notes that a statement has failed.

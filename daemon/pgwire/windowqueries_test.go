@@ -56,7 +56,8 @@ func (g *queries) framed(kind string, fields []field) string {
 	case "int":
 		fn = g.one("count(*)", "count("+e(g.one("int", "text"))+")", "min("+e("int")+")", "max("+e("int")+")") + filter
 	case "numeric":
-		fn = g.one("sum(", "avg(", "min(", "max(") + e(g.one("numeric", "numeric", "int")) + ")::numeric" + filter
+		x := e(g.one("numeric", "numeric", "int"))
+		fn = g.one("sum(", "avg(", "min(", "max(", deviations(g)) + x + ")::numeric" + filter
 		if filter != "" {
 			fn = "sum(" + e("numeric") + ")" + filter
 		}
@@ -65,7 +66,8 @@ func (g *queries) framed(kind string, fields []field) string {
 	case "float":
 		fn = g.one("min("+e("float")+")"+filter, "max("+e("float")+")"+filter, g.one("percent_rank()", "cume_dist()"))
 		if ordered && g.chance(2) {
-			fn = g.one("sum(", "avg(") + g.column("float", fields) + ")" + filter
+			fn = g.one("sum(", "avg(", deviations(g), pairs(g)+g.column("float", fields)+", ") +
+				g.column(g.one("float", "int"), fields) + "::float8)" + filter
 		}
 	case "text":
 		if ordered && g.chance(2) {

@@ -351,6 +351,42 @@ SELECT ('{"a": 1, "b": 2}'::jsonb - ARRAY['a', NULL]) = '{"b": 2}', ('["a", "b",
 SELECT array_replace(ARRAY[1, NULL, 1, 2], 1, 9), array_replace(ARRAY[1, NULL], NULL, 7), array_positions(ARRAY['x', NULL, 'x'], 'x'), array_positions(ARRAY[1, NULL], NULL)
 SELECT jsonb_strip_nulls('{"b": null, "a": {"c": null, "d": [null, {"e": null}]}}') = '{"a": {"d": [null, {}]}}', jsonb_build_object('n', 1.5, 't', timestamp '2024-01-02 03:04:05')->>'t'
 SELECT jsonb_path_exists('{"a": [1]}', '$.a[*]'), jsonb_path_exists('{"a": []}', '$.a[*]'), jsonb_path_exists('{"a": [1]}', '$.a[1]'), jsonb_path_exists('{"a": [1]}', '$')
+DELETE FROM u
+INSERT INTO u (id, name, a, b) VALUES ('u:1', 'one', 1, 10), ('u:2', 'two', 2, 20), ('u:3', 'three', NULL, 30)
+UPDATE u SET (name, a) = (SELECT name || '!', a + 1) RETURNING *
+UPDATE u SET (a, b) = (SELECT max(a), min(b) FROM u), name = upper(name) WHERE id <> 'u:2' RETURNING *
+UPDATE u SET (a, b) = (SELECT v.a + 100, v.b + u.b FROM u v WHERE v.a < u.a ORDER BY v.a LIMIT 1) RETURNING *
+UPDATE u SET (a, b) = (SELECT n, n * n FROM generate_series(1, 9) n WHERE n::text = right(u.id, 1)), (name) = (SELECT 'n' || u.id) RETURNING *
+UPDATE u SET (name, a) = (SELECT 'x', 1 WHERE false) WHERE id = 'u:1' RETURNING *
+UPDATE u SET (name, a) = (SELECT 'x', n FROM generate_series(1, 2) n) WHERE id = 'u:1'
+UPDATE u SET (name, a) = (SELECT 'x') WHERE id = 'u:1'
+UPDATE u SET (name, a) = (SELECT 'x', 1, 2) WHERE id = 'u:1'
+UPDATE u SET (name, a) = (VALUES ('v', 5)) WHERE id = 'u:1' RETURNING *
+UPDATE u SET (name, a) = (WITH q AS (SELECT 7 AS x) SELECT 'w' || x, x FROM q) WHERE id = 'u:1' RETURNING *
+UPDATE u SET (name, a) = ((SELECT 'double', 8)) WHERE id = 'u:1' RETURNING *
+UPDATE u SET (a, b) = (SELECT q.x, q.y) FROM (VALUES ('u:1', 41, 42), ('u:2', 43, 44)) q(i, x, y) WHERE u.id = q.i RETURNING u.*
+UPDATE u SET (name, a, b) = ROW ('r', DEFAULT, 9) WHERE id = 'u:1' RETURNING *
+UPDATE u SET (name) = ROW ('single') WHERE id = 'u:1' RETURNING *
+UPDATE u SET (name) = ('x') WHERE id = 'u:1'
+UPDATE u SET (name, a) = ('x') WHERE id = 'u:1'
+UPDATE u SET (name, a) = ROW ('x') WHERE id = 'u:1'
+UPDATE u SET (name, a) = ROW () WHERE id = 'u:1'
+UPDATE u SET (name, a) = 'x' WHERE id = 'u:1'
+UPDATE u SET (name, name) = ('x', 'y') WHERE id = 'u:1'
+UPDATE u SET a = 1, (b, a) = (SELECT 1, 2) WHERE id = 'u:1'
+UPDATE u SET (nothing, a) = (1, 2) WHERE id = 'u:1'
+UPDATE u SET (name, a) = (SELECT nothing, 1) WHERE id = 'u:1'
+UPDATE u SET (name, a) = (SELECT 'x', '2024-01-01'::date) WHERE id = 'u:1'
+INSERT INTO u (id, name, a, b) VALUES ('u:2', 'new', 5, 6), ('u:4', 'four', 7, 8) ON CONFLICT (id) DO UPDATE SET (name, a) = (excluded.name || u.name, u.a + excluded.a) RETURNING *
+INSERT INTO u (id, name, a, b) VALUES ('u:2', 'late', 5, 6) ON CONFLICT (id) DO UPDATE SET (name, b) = ROW (excluded.name, DEFAULT), a = 1000 RETURNING *
+UPDATE u SET a = (SELECT count(*) FROM u v WHERE v.b < u.b), b = (SELECT max(v.b) + u.b FROM u v) RETURNING *
+UPDATE u SET a = '2024-01-01'::date
+INSERT INTO u (id, a) VALUES ('u:9', '2024-01-01'::date)
+INSERT INTO u (id, a) SELECT 'u:9', '2024-01-01'::date
+INSERT INTO u (id, name, a, b) VALUES ('u:2', 'sub', 5, 60) ON CONFLICT (id) DO UPDATE SET (name, a, b) = (SELECT excluded.name || count(*), sum(v.b)::int8, excluded.b FROM u v WHERE v.b < excluded.b) WHERE u.name <> 'nothing' RETURNING *
+INSERT INTO u (id, name) VALUES ('u:2', 'sub') ON CONFLICT (id) DO UPDATE SET (name, a) = (SELECT 'x')
+INSERT INTO u (id, name) VALUES ('u:2', 'sub') ON CONFLICT (id) DO UPDATE SET (name, a) = (SELECT n::text, n FROM generate_series(1, 2) n)
+SELECT * FROM u ORDER BY id
 `
 
 // TestWrittenAgainstPostgreSQL runs writtenStatements at both servers.

@@ -99,7 +99,7 @@ func decodeTime(oid OID, b []byte) (value.Value, error) {
 	case oid == Interval && len(b) == 16:
 		micros, days, months := int64(be.Uint64(b)), int32(be.Uint32(b[8:])), int32(be.Uint32(b[12:]))
 		if months != 0 {
-			return value.None, noMonths()
+			return value.None, NoMonths()
 		}
 		if days > 0 && micros > math.MaxInt64-int64(days)*daySeconds*1_000_000 {
 			return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")

@@ -17,7 +17,7 @@ func parseTimestamp(s string, oid OID, st *Style) (value.Value, error) {
 	t := strings.TrimSpace(s)
 	switch strings.ToLower(t) {
 	case "now":
-		return value.DatetimeOf(datetime(time.Now())), nil
+		return value.DatetimeOf(present(oid, st)), nil
 	case "epoch":
 		return value.DatetimeOf(value.Datetime{}), nil
 	case "infinity", "-infinity":
@@ -67,6 +67,23 @@ func parseTimestamp(s string, oid OID, st *Style) (value.Value, error) {
 		d.Secs -= int64(offset)
 	}
 	return value.DatetimeOf(d), nil
+}
+
+// present is when the transaction began, or where there is none the time of the clock.
+func present(oid OID, st *Style) value.Datetime {
+	now := time.Now()
+	if st != nil && !st.Began.IsZero() {
+		now = st.Began
+	}
+	d := datetime(now)
+	if oid != Timestamptz && st != nil && st.Zone != nil {
+		_, offset := now.In(st.Zone).Zone()
+		d.Secs += int64(offset)
+	}
+	if oid == Date {
+		d = value.Datetime{Secs: d.Secs - d.Secs%daySeconds}
+	}
+	return d
 }
 
 // zoneOffset is the offset from UTC, in seconds, of a place at its local time c.
@@ -278,7 +295,7 @@ func parseInterval(s string) (value.Value, error) {
 		per, ok := unitSeconds[unit]
 		switch {
 		case calendarUnits[unit] && n != 0:
-			return value.None, noMonths()
+			return value.None, NoMonths()
 		case calendarUnits[unit]:
 			continue
 		case !ok:
@@ -295,7 +312,7 @@ func parseInterval(s string) (value.Value, error) {
 	return intervalOf(total, exact)
 }
 
-func noMonths() error {
+func NoMonths() error {
 	return sqlstate.New(sqlstate.InvalidParameter, "a duration has no months or years").Hinted("Use days.")
 }
 
@@ -342,7 +359,7 @@ func parseISOInterval(s string) (value.Value, error) {
 		switch {
 		case unit == 'Y' && !inTime, unit == 'M' && !inTime:
 			if n != 0 {
-				return value.None, noMonths()
+				return value.None, NoMonths()
 			}
 		case unit == 'W' && !inTime:
 			total += n * 7 * daySeconds

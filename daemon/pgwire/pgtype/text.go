@@ -15,6 +15,8 @@ type Style struct {
 	Zone   *time.Location                 // of timestamps with a time zone; nil: UTC
 	Escape bool                           // bytea in the old form
 	Reg    func(oid OID, id int64) string // the name of an object; nil: its id
+	Began  time.Time                      // when the transaction began, in microseconds; zero: there is none
+	Asked  time.Time                      // when the client sent the statement, in microseconds
 }
 
 // IsNull reports whether v is NULL as a value of the type oid.

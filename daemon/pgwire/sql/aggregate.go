@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -22,10 +23,14 @@ type aggregateFunc struct {
 	// best is in the place of step: 1 keeps the greatest argument, -1 the least.
 	best int
 	adds bool // step is addTo
+	// begin makes what is in the place of step and last, for a type of the first argument. Rows with a NULL among the
+	// arguments do not count.
+	begin func(oid pgtype.OID) accumulator
+	pairs bool // begin is for pairs of floats
 }
 
 // streams reports whether no argument has to be kept.
-func (f *aggregateFunc) streams() bool { return f.step != nil || f.best != 0 }
+func (f *aggregateFunc) streams() bool { return f.step != nil || f.best != 0 || f.begin != nil }
 
 func always(oid pgtype.OID) func(pgtype.OID) pgtype.OID {
 	return func(pgtype.OID) pgtype.OID { return oid }
@@ -58,26 +63,22 @@ var aggregates map[string]*aggregateFunc
 
 func init() {
 	aggregates = map[string]*aggregateFunc{
-		"count": {max: 1, typ: always(pgtype.Int8), step: counts, last: countOf},
-		"sum":   {min: 1, max: 1, typ: sumType, step: addTo, last: asIs, adds: true},
-		"avg":   {min: 1, max: 1, typ: avgType, step: addTo, last: average, adds: true},
-		"min":   {min: 1, max: 1, typ: same, best: -1, last: asIs},
-		"max":   {min: 1, max: 1, typ: same, best: 1, last: asIs},
-		"array_agg": {1, 1, true, arrayType, func(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
-			if len(rows) == 0 {
-				return value.None, nil
-			}
-			return value.ArrayOf(firsts(rows)), nil
-		}, nil, nil, 0, false},
-		"string_agg":       {2, 2, false, always(pgtype.Text), joinTexts, nil, nil, 0, false},
+		"count":            {max: 1, typ: always(pgtype.Int8), step: counts, last: countOf},
+		"sum":              {min: 1, max: 1, typ: sumType, step: addTo, last: asIs, adds: true},
+		"avg":              {min: 1, max: 1, typ: avgType, step: addTo, last: average, adds: true},
+		"min":              {min: 1, max: 1, typ: same, best: -1, last: asIs},
+		"max":              {min: 1, max: 1, typ: same, best: 1, last: asIs},
+		"array_agg":        {min: 1, max: 1, nulls: true, typ: arrayType, eval: listOf},
+		"string_agg":       {min: 2, max: 2, typ: always(pgtype.Text), eval: joinTexts},
 		"bool_or":          {min: 1, max: 1, typ: always(pgtype.Bool), step: decides(true), last: asIs},
 		"bool_and":         {min: 1, max: 1, typ: always(pgtype.Bool), step: decides(false), last: asIs},
 		"every":            {min: 1, max: 1, typ: always(pgtype.Bool), step: decides(false), last: asIs},
-		"json_agg":         {1, 1, true, always(pgtype.JSON), jsonList, nil, nil, 0, false},
-		"jsonb_agg":        {1, 1, true, always(pgtype.JSONB), jsonList, nil, nil, 0, false},
-		"json_object_agg":  {2, 2, true, always(pgtype.JSON), jsonObject, nil, nil, 0, false},
-		"jsonb_object_agg": {2, 2, true, always(pgtype.JSONB), jsonObject, nil, nil, 0, false},
+		"json_agg":         {min: 1, max: 1, nulls: true, typ: always(pgtype.JSON), eval: listOf},
+		"jsonb_agg":        {min: 1, max: 1, nulls: true, typ: always(pgtype.JSONB), eval: listOf},
+		"json_object_agg":  {min: 2, max: 2, nulls: true, typ: always(pgtype.JSON), eval: jsonObject},
+		"jsonb_object_agg": {min: 2, max: 2, nulls: true, typ: always(pgtype.JSONB), eval: jsonObject},
 	}
+	maps.Copy(aggregates, statistics())
 }
 
 func firsts(rows [][]value.Value) []value.Value {
@@ -162,7 +163,7 @@ func joinTexts(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
 	return value.Str(b.String()), nil
 }
 
-func jsonList(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
+func listOf(_ pgtype.OID, rows [][]value.Value) (value.Value, error) {
 	if len(rows) == 0 {
 		return value.None, nil
 	}
@@ -225,27 +226,8 @@ func (b *binder) aggCall(c *call, ns *names) (*aggCall, error) {
 		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s does not take these arguments",
 			c.name).At(c.pos)
 	}
-	for i, x := range c.args {
-		e, err := b.expr(x, ns)
-		if err != nil {
-			return nil, err
-		}
-		if e.oid == pgtype.Unknown || c.name == "string_agg" && i == 0 && !pgtype.IsText(e.oid) {
-			if e, err = b.coerce(e, pgtype.Text); err != nil {
-				return nil, err
-			}
-		}
-		if makesJSON(c.name) {
-			e = jsonArgument(e)
-		}
-		a.args = append(a.args, e)
-	}
-	if len(a.args) > 0 {
-		a.oid = a.args[0].oid
-	}
-	if (c.name == "sum" || c.name == "avg") && !pgtype.IsNumber(a.oid) && a.oid != pgtype.Interval {
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", c.name,
-			pgtype.Format(a.oid)).At(c.pos)
+	if err := b.aggArgs(a, c, ns); err != nil {
+		return nil, err
 	}
 	if c.filter != nil {
 		var err error
@@ -261,6 +243,42 @@ func (b *binder) aggCall(c *call, ns *names) (*aggCall, error) {
 		a.order = append(a.order, boundKey{x: x, out: -1, desc: k.desc, nullsFirst: k.nullsFirst, oid: x.oid})
 	}
 	return a, nil
+}
+
+// aggArgs binds the arguments of an aggregate.
+func (b *binder) aggArgs(a *aggCall, c *call, ns *names) error {
+	numbers := a.fn.adds || a.fn.begin != nil
+	types, fit := make([]string, len(c.args)), true
+	for i, x := range c.args {
+		e, err := b.expr(x, ns)
+		if err != nil {
+			return err
+		}
+		types[i] = pgtype.Format(e.oid)
+		to := e.oid
+		switch {
+		case a.fn.begin != nil && (e.oid == pgtype.Unknown || a.fn.pairs && pgtype.IsNumber(e.oid)):
+			to = pgtype.Float8
+		case e.oid == pgtype.Unknown, c.name == "string_agg" && i == 0 && !pgtype.IsText(e.oid):
+			to = pgtype.Text
+		}
+		if e, err = b.coerce(e, to); err != nil {
+			return err
+		}
+		fit = fit && (!numbers || pgtype.IsNumber(e.oid) || a.fn.adds && e.oid == pgtype.Interval)
+		if makesJSON(c.name) {
+			e = jsonArgument(e)
+		}
+		a.args = append(a.args, e)
+	}
+	if len(a.args) > 0 {
+		a.oid = a.args[0].oid
+	}
+	if !fit {
+		return sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", c.name,
+			strings.Join(types, ", ")).At(c.pos)
+	}
+	return nil
 }
 
 // value is the value of the aggregate over the rows of a group, whose keys are in of.

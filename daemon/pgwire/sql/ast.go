@@ -43,7 +43,8 @@ type (
 	call struct {
 		schema, name string
 		args         []Expr
-		star         bool // count(*)
+		names        []string // of the arguments, "" for one without; nil: none has one
+		star         bool     // count(*)
 		distinct     bool
 		variadic     bool
 		order        []orderKey
@@ -189,6 +190,7 @@ type (
 		fn         *call
 		alias      string
 		cols       []string
+		defs       []definition // in the place of cols
 		ordinality bool
 	}
 	join struct {
@@ -223,9 +225,11 @@ type conflict struct {
 	where      Expr
 }
 
+// assign is an assignment to a column, or to the columns of a row.
 type assign struct {
-	col string
-	x   Expr // nil: DEFAULT
+	cols []string
+	list []Expr  // one for each column, nil: DEFAULT; or
+	sub  *Select // a query of one row
 }
 
 // Update is UPDATE of one table.

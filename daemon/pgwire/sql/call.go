@@ -64,6 +64,12 @@ func hasAggregate(x Expr, b *binder) bool {
 
 // call binds the call of a function.
 func (b *binder) call(c *call, ns *names) (*bound, error) {
+	if c.names != nil {
+		var err error
+		if c, err = b.positional(c, ns); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case c.name == "grouping" && c.schema == "":
 		return b.grouping(c, ns)
@@ -85,14 +91,8 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	if fn == nil || len(args) < fn.Min || fn.Max >= 0 && len(args) > fn.Max {
-		types := make([]string, len(oids))
-		for i, oid := range oids {
-			types[i] = pgtype.Format(oid)
-		}
-		return nil, sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", c.name,
-			strings.Join(types, ", ")).At(c.pos).
-			Hinted("No function matches the given name and argument types. You might need to add explicit type casts.")
+	if fn == nil || len(args) < fn.Min || fn.Max >= 0 && len(args) > fn.Max || !fn.takes(oids) {
+		return nil, noFunction(c, oids)
 	}
 	for i, a := range args {
 		if makesJSON(c.name) {
@@ -137,6 +137,84 @@ func (b *binder) call(c *call, ns *names) (*bound, error) {
 	}
 	out.key = "set " + itoa(i)
 	return out, nil
+}
+
+// noFunction is the error of a call of a function that does not exist.
+func noFunction(c *call, oids []pgtype.OID) error {
+	types := make([]string, len(oids))
+	for i, oid := range oids {
+		if types[i] = pgtype.Format(oid); i < len(c.names) && c.names[i] != "" {
+			types[i] = c.names[i] + " => " + types[i]
+		}
+	}
+	return sqlstate.New(sqlstate.UndefinedFunction, "function %s(%s) does not exist", c.name,
+		strings.Join(types, ", ")).At(c.pos).
+		Hinted("No function matches the given name and argument types. You might need to add explicit type casts.")
+}
+
+// takes reports whether the function has arguments of these types.
+func (f *Function) takes(oids []pgtype.OID) bool {
+	for i := 0; f.Typed && i < len(oids); i++ {
+		want := f.Args[min(i, len(f.Args)-1)]
+		if oids[i] != want && !(pgtype.IsInt(oids[i]) && pgtype.IsInt(want)) {
+			return false
+		}
+	}
+	return true
+}
+
+// positional is a call whose arguments have names, with all of them where they belong.
+func (b *binder) positional(c *call, ns *names) (*call, error) {
+	given, first := map[string]Expr{}, 0
+	for i, name := range c.names {
+		switch {
+		case name == "" && len(given) > 0:
+			return nil, sqlstate.New(sqlstate.SyntaxError, "positional argument cannot follow named argument").At(c.pos)
+		case name == "":
+			first++
+		case given[name] != nil:
+			return nil, sqlstate.New(sqlstate.SyntaxError, "argument name %q used more than once", name).At(c.pos)
+		default:
+			given[name] = c.args[i]
+		}
+	}
+	if fn := b.function(c); fn != nil {
+		if args := fn.placed(c.args[:first], given); args != nil {
+			out := *c
+			out.names, out.args = nil, args
+			return &out, nil
+		}
+	}
+	_, oids, err := b.args(c, nil, ns)
+	if err != nil {
+		return nil, err
+	}
+	return nil, noFunction(c, oids)
+}
+
+// placed are the arguments of a call that begins with those of first, and gives others by their names; nil: there is no
+// such call.
+func (f *Function) placed(first []Expr, given map[string]Expr) []Expr {
+	if len(first) > len(f.Names) {
+		return nil
+	}
+	args, found := slices.Clone(first), 0
+	for i := len(first); i < len(f.Names) && found < len(given); i++ {
+		x, ok := given[f.Names[i]]
+		switch {
+		case ok:
+			found++
+		case i < f.Min:
+			return nil
+		default:
+			x = &literal{value.Int(0), pgtype.Int4}
+		}
+		args = append(args, x)
+	}
+	if found < len(given) {
+		return nil
+	}
+	return args
 }
 
 // makesJSON reports whether a function makes JSON of its arguments.
@@ -207,7 +285,7 @@ var specials map[string]func(b *binder, c *call, ns *names) (*bound, error)
 func init() {
 	specials = map[string]func(b *binder, c *call, ns *names) (*bound, error){
 		"coalesce": (*binder).coalesce, "nullif": (*binder).nullif, "greatest": (*binder).extreme,
-		"least": (*binder).extreme,
+		"least": (*binder).extreme, "date_bin": (*binder).dateBin, "overlaps": (*binder).bindOverlaps,
 	}
 }
 

@@ -126,34 +126,14 @@ func (b *binder) castExpr(x *cast, ns *names) (*bound, error) {
 	return out, nil
 }
 
-// narrow makes the values of x those of a type with modifiers: a longer text is cut, a number has so many digits behind
-// its point.
+// narrow makes the values of x those of a type with modifiers.
 func narrow(x *bound, oid pgtype.OID, mods []Token) error {
-	limits := make([]int, len(mods))
-	for i, m := range mods {
-		n, err := strconv.Atoi(m.Text)
-		if err != nil || n > 10485760 {
-			return sqlstate.New(sqlstate.InvalidParameter, "invalid modifier of type %s: %s", pgtype.Format(oid),
-				m.Text)
-		}
-		limits[i] = n
+	limits, err := modifiers(oid, mods)
+	if err != nil {
+		return err
 	}
-	var cutOff func(v value.Value) (value.Value, error)
-	switch {
-	case oid == pgtype.Varchar && len(limits) == 1:
-		cutOff = func(v value.Value) (value.Value, error) { return value.Str(cut(plain(v), limits[0], true)), nil }
-	case oid == pgtype.Numeric && (len(limits) == 1 || len(limits) == 2):
-		places := append(limits, 0)[1]
-		whole := math.Pow10(limits[0] - places)
-		cutOff = func(v value.Value) (value.Value, error) {
-			out, err := round(&Call{Args: []value.Value{v, value.Int(int64(places))},
-				OIDs: []pgtype.OID{oid, pgtype.Int4}})
-			if err == nil && math.Abs(out.AsFloat()) >= whole {
-				err = sqlstate.New(sqlstate.OutOfRange, "numeric field overflow")
-			}
-			return out, err
-		}
-	default:
+	cutOff := modified(oid, limits)
+	if cutOff == nil {
 		return nil
 	}
 	eval := x.eval
@@ -166,6 +146,41 @@ func narrow(x *bound, oid pgtype.OID, mods []Token) error {
 	})
 	for _, n := range limits {
 		x.key = keyed(x.key, "(", itoa(n), ")")
+	}
+	return nil
+}
+
+// modifiers are the numbers of the modifiers of a type.
+func modifiers(oid pgtype.OID, mods []Token) ([]int, error) {
+	limits := make([]int, len(mods))
+	for i, m := range mods {
+		n, err := strconv.Atoi(m.Text)
+		if err != nil || n > 10485760 {
+			return nil, sqlstate.New(sqlstate.InvalidParameter, "invalid modifier of type %s: %s", pgtype.Format(oid),
+				m.Text)
+		}
+		limits[i] = n
+	}
+	return limits, nil
+}
+
+// modified is what a cast to a type with modifiers does besides: a longer text is cut, a number has so many digits
+// behind its point. nil: nothing.
+func modified(oid pgtype.OID, limits []int) func(v value.Value) (value.Value, error) {
+	switch {
+	case oid == pgtype.Varchar && len(limits) == 1:
+		return func(v value.Value) (value.Value, error) { return value.Str(cut(plain(v), limits[0], true)), nil }
+	case oid == pgtype.Numeric && (len(limits) == 1 || len(limits) == 2):
+		places := append(limits, 0)[1]
+		whole := math.Pow10(limits[0] - places)
+		return func(v value.Value) (value.Value, error) {
+			out, err := round(&Call{Args: []value.Value{v, value.Int(int64(places))},
+				OIDs: []pgtype.OID{oid, pgtype.Int4}})
+			if err == nil && math.Abs(out.AsFloat()) >= whole {
+				err = sqlstate.New(sqlstate.OutOfRange, "numeric field overflow")
+			}
+			return out, err
+		}
 	}
 	return nil
 }

@@ -1,5 +1,7 @@
 package sql
 
+import "github.com/nacredb/nacre/daemon/pgwire/sqlstate"
+
 func (p *parser) insert() *Insert {
 	p.want("insert", "into")
 	in := &Insert{Table: p.tableName()}
@@ -49,11 +51,11 @@ func (p *parser) assigns() []assign {
 	var out []assign
 	for {
 		if p.at("(") {
-			out = append(out, p.assignRow()...)
+			out = append(out, p.assignRow())
 		} else {
-			a := assign{col: p.label()}
+			a := assign{cols: []string{p.label()}}
 			p.want("=")
-			a.x = p.exprOrDefault()
+			a.list = []Expr{p.exprOrDefault()}
 			out = append(out, a)
 		}
 		if !p.eat(",") {
@@ -62,29 +64,43 @@ func (p *parser) assigns() []assign {
 	}
 }
 
-// assignRow reads (a, b) = (x, y).
-func (p *parser) assignRow() (out []assign) {
-	p.want("(")
-	for {
-		out = append(out, assign{col: p.label()})
+// assignRow reads (a, b) = (x, y), = ROW (x, y) or = (SELECT …).
+func (p *parser) assignRow() assign {
+	a := assign{cols: p.names()}
+	p.want("=")
+	if p.at("(") && p.subquery(0) {
+		p.take()
+		a.sub = p.query()
+		p.want(")")
+		return a
+	}
+	at := p.place(p.peek().Pos)
+	row := p.at("row", "(")
+	if row {
+		p.take()
+	}
+	if !p.eat("(") {
+		panic(noRow(at))
+	}
+	for !p.at(")") {
+		a.list = append(a.list, p.exprOrDefault())
 		if !p.eat(",") {
 			break
 		}
 	}
-	p.want(")", "=")
-	p.eat("row")
-	p.want("(")
-	if p.at("select") || p.at("with") || p.at("values") {
-		p.unsupported("the assignment of a query with several columns")
-	}
-	for i := range out {
-		if i > 0 {
-			p.want(",")
-		}
-		out[i].x = p.exprOrDefault()
-	}
 	p.want(")")
-	return out
+	switch {
+	case !row && len(a.list) < 2:
+		panic(noRow(at))
+	case len(a.list) != len(a.cols):
+		panic(sqlstate.New(sqlstate.SyntaxError, "number of columns does not match number of values").At(at))
+	}
+	return a
+}
+
+func noRow(at int) error {
+	return sqlstate.New(sqlstate.FeatureNotSupported,
+		"source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression").At(at)
 }
 
 func (p *parser) update() *Update {

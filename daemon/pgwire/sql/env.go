@@ -90,7 +90,12 @@ type Function struct {
 	Fields []Column
 	Set    bool
 	As     string // the name of its column in FROM; "": that of the function
+	Record bool   // the columns of its rows are defined where it is called
 	Varies bool   // each call may give another value
+	// Names are those of the arguments, by which a call may give them; one that it leaves out is 0. Nil: there are
+	// none.
+	Names []string
+	Typed bool // arguments that are not of the types of Args, and not made so, are refused
 }
 
 // Call is one call of a function.

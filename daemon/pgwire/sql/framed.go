@@ -164,7 +164,7 @@ func (f *framed) again(_ int, _ span, spans [3]span) (value.Value, error) {
 				if !f.a.fn.streams() {
 					t.rows = append(t.rows, f.args[i*k:i*k+k:i*k+k])
 				} else if k > 0 {
-					err = t.take(f.args[i*k])
+					err = t.takeRow(f.args[i*k : i*k+k])
 				}
 			}
 			if err != nil {

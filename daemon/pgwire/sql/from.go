@@ -286,8 +286,14 @@ func (b *binder) unnest(c *call, ns *names) (*bound, error) {
 
 func (b *binder) tableFunc(f *funcRef, ns *names) (*source, error) {
 	var x *bound
-	var err error
 	inner := &names{cols: ns.cols, outer: ns.outer, sets: &[]*setCall{}, where: "FROM"}
+	rec, err := b.record(f, inner)
+	if err != nil {
+		return nil, err
+	}
+	if rec != nil {
+		return b.recordSource(f, rec, ns), nil
+	}
 	if f.fn.name == "unnest" && len(f.fn.args) > 1 {
 		x, err = b.unnest(f.fn, inner)
 	} else {

@@ -98,7 +98,7 @@ func elemType(oids []pgtype.OID) pgtype.OID {
 var functions = sync.OnceValue(func() map[string]*Function {
 	all := textFunctions()
 	for _, group := range []map[string]*Function{numberFunctions(), arrayFunctions(), timeFunctions(), jsonFunctions(),
-		pathFunctions()} {
+		pathFunctions(), recordFunctions()} {
 		maps.Copy(all, group)
 	}
 	return all

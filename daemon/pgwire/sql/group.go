@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
 	"github.com/nacredb/nacre/engine/value"
 )
@@ -14,7 +16,8 @@ type tally struct {
 	rows  [][]value.Value // the arguments, where the aggregate looks at all of them
 	seen  map[string]bool // the arguments that have been, for DISTINCT
 	room  []value.Value
-	text  []byte // the best of the n texts so far; sofar is not set then
+	text  []byte      // the best of the n texts so far; sofar is not set then
+	state accumulator // in the place of sofar, after the first row; nil: there is none
 }
 
 // add takes a row.
@@ -30,7 +33,7 @@ func (t *tally) add(s *scope) error {
 		t.n++
 		return nil
 	}
-	if len(a.args) == 1 && !a.distinct && a.fn.streams() {
+	if len(a.args) == 1 && !a.distinct && a.fn.begin == nil && a.fn.streams() {
 		if a.fn.adds && a.args[0].whole != nil {
 			n, ok, err := a.args[0].whole(s)
 			if err != nil {
@@ -75,11 +78,7 @@ func (t *tally) add(s *scope) error {
 		t.rows = append(t.rows, row)
 		return s.rt.hold(row)
 	}
-	arg := value.None
-	if len(row) > 0 {
-		arg = row[0]
-	}
-	return t.take(arg)
+	return t.takeRow(row)
 }
 
 // sum adds a whole number to a sum.
@@ -91,6 +90,22 @@ func (t *tally) sum(n int64) (err error) {
 	t.sofar, err = addTo(t.a.oid, t.sofar, value.Int(t.total))
 	t.total = n
 	return err
+}
+
+// takeRow adds the arguments of a row to what there is.
+func (t *tally) takeRow(args []value.Value) error {
+	switch {
+	case t.a.fn.begin == nil && len(args) == 0:
+		return t.take(value.None)
+	case t.a.fn.begin == nil:
+		return t.take(args[0])
+	case slices.ContainsFunc(args, value.Value.IsNone):
+		return nil
+	}
+	if t.state == nil {
+		t.state = t.a.fn.begin(t.a.oid)
+	}
+	return t.state.add(args)
 }
 
 // take adds an argument to what there is.
@@ -130,6 +145,13 @@ func (t *tally) result(s *scope) (v value.Value, err error) {
 	}
 	if !t.a.fn.streams() {
 		return t.a.fn.eval(t.a.oid, t.rows)
+	}
+	if begin := t.a.fn.begin; begin != nil {
+		state := t.state
+		if state == nil {
+			state = begin(t.a.oid)
+		}
+		return state.result()
 	}
 	if t.a.fn.best != 0 && t.n > 0 && t.sofar.IsNone() {
 		return value.Str(string(t.text)), nil
@@ -240,11 +262,15 @@ type groupIndex struct {
 // begin makes a group of a grouping set.
 func (x *groupIndex) begin(set int, keys []value.Value) (*group, error) {
 	g := &group{set: set, keys: keys, tallies: make([]tally, len(x.agg.calls))}
+	weight := 0
 	for i, a := range x.agg.calls {
 		g.tallies[i].a = a
+		if weight += tallyWeight; a.fn.begin != nil {
+			weight += accumulatorWeight
+		}
 	}
 	x.list = append(x.list, g)
-	if err := x.rt.spend(tallyWeight * len(g.tallies)); err != nil {
+	if err := x.rt.spend(weight); err != nil {
 		return nil, err
 	}
 	return g, x.rt.hold(keys)

@@ -100,11 +100,14 @@ func edited(x, path value.Value, what string, e *edit) (value.Value, error) {
 
 // setPath is jsonb_set, or jsonb_insert.
 func setPath(insert bool) *Function {
-	return Returns(pgtype.JSONB, 3, 4, func(c *Call) (value.Value, error) {
+	fn := Returns(pgtype.JSONB, 3, 4, func(c *Call) (value.Value, error) {
 		flag := len(c.Args) > 3 && truth(c.Args[3])
 		e := &edit{v: c.Args[2], insert: insert, create: insert || len(c.Args) == 3 || flag, after: insert && flag}
 		return edited(c.Args[0], c.Args[1], "set path", e)
 	}, pgtype.JSONB, pgtype.TextArray, pgtype.JSONB, pgtype.Bool)
+	fn.Names = []string{"jsonb_in", "path", "replacement",
+		map[bool]string{true: "insert_after", false: "create_if_missing"}[insert]}
+	return fn
 }
 
 // jsonMinus binds JSON without a key, some keys, or an element; op #- removes what is at the end of a path.

@@ -121,7 +121,8 @@ func (p *parser) subquery(n int) bool {
 var keywordFuncs = map[string]string{"current_user": "current_user", "user": "current_user",
 	"session_user": "session_user",
 	"current_role": "current_user", "current_catalog": "current_database", "current_date": "current_date",
-	"current_timestamp": "now", "localtimestamp": "localtimestamp", "current_time": "current_time"}
+	"current_timestamp": "current_timestamp", "current_time": "current_time", "localtimestamp": "localtimestamp",
+	"localtime": "localtime"}
 
 // tableFunc reads a function in FROM; nil where there is none.
 func (p *parser) tableFunc() fromItem {
@@ -142,8 +143,36 @@ func (p *parser) tableFunc() fromItem {
 	if p.eat("with", "ordinality") {
 		f.ordinality = true
 	}
-	f.alias, f.cols = p.alias()
+	if f.defs = p.definitions(f); f.defs == nil {
+		f.alias, f.cols = p.alias()
+	}
 	return f
+}
+
+// definitions reads AS name (column type, …), where it is there. The name may be left out.
+func (p *parser) definitions(f *funcRef) (list []definition) {
+	n := 0
+	if p.at("as") {
+		n = 1
+	}
+	if t := p.peekAt(n); t.Kind == Quoted || t.Kind == Ident && (n > 0 || !reserved()[t.Text]) {
+		n++
+	}
+	if after := p.peekAt(n + 2); n == 0 || !p.peekAt(n).Is("(") || after.Is(",") || after.Is(")") {
+		return nil
+	}
+	if p.eat("as"); !p.at("(") {
+		f.alias = p.label()
+	}
+	p.want("(")
+	for {
+		list = append(list, definition{p.label(), p.typeName()})
+		if !p.eat(",") {
+			break
+		}
+	}
+	p.want(")")
+	return list
 }
 
 func (p *parser) tableName() *tableRef {
@@ -167,9 +196,6 @@ func (p *parser) alias() (alias string, cols []string) {
 		p.want("(")
 		for {
 			cols = append(cols, p.label())
-			if !p.at(",") && !p.at(")") {
-				p.typeName() // a definition of columns
-			}
 			if !p.eat(",") {
 				break
 			}

@@ -123,7 +123,7 @@ func (p *parser) parenthesis() Expr {
 		}
 		return list[0]
 	}
-	return &rowExpr{list}
+	return p.overlaps(&rowExpr{list})
 }
 
 // rowOrColumn is a name in parentheses: a point behind it takes a field.
@@ -158,13 +158,8 @@ func (p *parser) keywordExpr(t Token) Expr {
 		return p.array()
 	case "row":
 		if p.peekAt(1).Is("(") {
-			p.pos += 2
-			r := &rowExpr{}
-			if !p.at(")") {
-				r.elems = p.exprs()
-			}
-			p.want(")")
-			return r
+			r, _ := p.row()
+			return p.overlaps(r)
 		}
 	case "interval", "date", "timestamp", "timestamptz", "time", "numeric", "text", "bool", "uuid", "json", "jsonb",
 		"regclass", "name":
@@ -175,14 +170,32 @@ func (p *parser) keywordExpr(t Token) Expr {
 		}
 	}
 	if fn, ok := keywordFuncs[t.Text]; ok {
-		p.take()
+		c := &call{name: fn, pos: p.place(p.take().Pos)}
+		if fn == "current_time" {
+			panic(sqlstate.New(sqlstate.FeatureNotSupported, "the type time with time zone is not supported").At(c.pos).
+				Hinted("LOCALTIME is the time of day in the zone of the session."))
+		}
 		if p.eat("(") && !p.eat(")") {
-			p.take()
+			c.args = []Expr{p.precision()}
 			p.want(")")
 		}
-		return &call{name: fn}
+		return c
 	}
 	return nil
+}
+
+// precision reads the number of digits that a time has behind its seconds.
+func (p *parser) precision() Expr {
+	n, ok := Expr(nil), false
+	if p.peek().Kind == Number {
+		n = number(p.take().Text)
+		lit, is := n.(*literal)
+		ok = is && lit.oid == pgtype.Int4
+	}
+	if !ok {
+		p.unexpected()
+	}
+	return n
 }
 
 // typedLiteral reads DATE '…' and its like; nil where no string follows.
@@ -345,6 +358,7 @@ func (p *parser) arguments(c *call) {
 		}
 		for {
 			c.variadic = p.eat("variadic") || c.variadic
+			p.argumentName(c)
 			c.args = append(c.args, p.expr())
 			if !p.eat(",") {
 				break
@@ -370,6 +384,23 @@ func (p *parser) arguments(c *call) {
 		c.over = &window{at: p.place(p.peek().Pos), name: p.name(), bare: true}
 	}
 	p.over = append(p.over, c.over)
+}
+
+// argumentName reads name => in front of an argument, where it is there.
+func (p *parser) argumentName(c *call) {
+	name := ""
+	switch t := p.peek(); {
+	case t.Kind != Ident && t.Kind != Quoted:
+	case p.peekAt(1).Is("=>"), p.peekAt(1).Is(":="):
+		name = p.label()
+		p.take()
+	}
+	if name != "" && c.names == nil {
+		c.names = make([]string, len(c.args))
+	}
+	if c.names != nil {
+		c.names = append(c.names, name)
+	}
 }
 
 // within reads WITHIN GROUP, where it is there.

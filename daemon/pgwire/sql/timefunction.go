@@ -2,6 +2,7 @@ package sql
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
@@ -33,18 +34,7 @@ func timeSeries(c *Call) (value.Value, error) {
 }
 
 func timeFunctions() map[string]*Function {
-	now := func(oid pgtype.OID) *Function {
-		return &Function{Type: always2(oid), Eval: func(c *Call) (value.Value, error) {
-			t := time.Now()
-			d := value.Datetime{Secs: t.Unix(), Nanos: uint32(t.Nanosecond()) / 1000 * 1000}
-			return castTime(d, pgtype.Timestamptz, oid, c.Env.Style()), nil
-		}}
-	}
 	fns := map[string]*Function{
-		"now": now(pgtype.Timestamptz), "clock_timestamp": now(pgtype.Timestamptz),
-		"statement_timestamp":   now(pgtype.Timestamptz),
-		"transaction_timestamp": now(pgtype.Timestamptz), "current_date": now(pgtype.Date),
-		"localtimestamp": now(pgtype.Timestamp),
 		"date_trunc": {Min: 2, Max: 3, Type: func(oids []pgtype.OID) pgtype.OID {
 			if oids[1] == pgtype.Timestamp {
 				return oids[1]
@@ -84,6 +74,8 @@ func timeFunctions() map[string]*Function {
 		}, pgtype.Float8),
 		"to_char": Returns(pgtype.Text, 2, 2, toChar, 0, pgtype.Text),
 	}
+	maps.Copy(fns, clockFunctions())
+	maps.Copy(fns, makeFunctions())
 	return fns
 }
 

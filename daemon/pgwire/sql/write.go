@@ -191,27 +191,6 @@ func columnOf(rel Relation, name string) (*Column, error) {
 	return nil, sqlstate.New(sqlstate.UndefinedColumn, "column %q does not exist", name)
 }
 
-// sets binds assignments.
-func (b *binder) sets(list []assign, rel Relation, ns *names) (cols []string, outs []*bound, err error) {
-	for _, a := range list {
-		col, err := columnOf(rel, a.col)
-		if err != nil {
-			return nil, nil, err
-		}
-		x := constant(value.None, pgtype.Unknown)
-		if a.x != nil {
-			if x, err = b.expr(a.x, ns); err != nil {
-				return nil, nil, err
-			}
-		}
-		if x, err = b.coerce(x, col.OID); err != nil {
-			return nil, nil, err
-		}
-		cols, outs = append(cols, a.col), append(outs, x)
-	}
-	return cols, outs, nil
-}
-
 // found are the rows of src that meet where; they are kept, so that a write does not meet what it has written.
 func found(rt *runtime, src *source, width int, conds []*bound) (list []*scope, err error) {
 	at := &scope{rt: rt, row: make([]value.Value, width)}
@@ -290,16 +269,17 @@ type writes struct {
 	src   *source
 	width int
 	conds []*bound
+	sets  []*bound // what an UPDATE assigns
 	outs  []*bound // of RETURNING
 }
 
-// each hands the rows to change, which gives what RETURNING sees of the table; nil: it was not changed. It counts those
-// that were.
+// each hands the rows to change, with the values of sets. It gives what RETURNING sees of the table; nil: it was not
+// changed. It counts those that were.
 func (ws *writes) each(rt *runtime, yield func([]value.Value) error,
-	change func(*scope) ([]value.Value, error)) (int, error) {
+	change func(s *scope, sets []value.Value) ([]value.Value, error)) (int, error) {
 	joined := ws.src.l != nil
-	one := func(s *scope) (int, error) {
-		row, err := change(s)
+	one := func(s *scope, sets []value.Value) (int, error) {
+		row, err := change(s, sets)
 		if row == nil || err != nil {
 			return 0, err
 		}
@@ -309,29 +289,67 @@ func (ws *writes) each(rt *runtime, yield func([]value.Value) error,
 		return 1, give(rt, ws.outs, row, yield)
 	}
 	if id, ok := ws.w.keyed(rt); ok {
-		return one(&scope{rt: rt, row: []value.Value{id}})
+		s := &scope{rt: rt, row: []value.Value{id}}
+		sets, err := evalAll(ws.sets, s)
+		if err != nil {
+			return 0, err
+		}
+		return one(s, sets)
 	}
 	list, err := found(rt, ws.src, ws.width, ws.conds)
 	if err != nil {
 		return 0, err
 	}
-	count := 0
-	done := map[string]bool{}
-	for _, s := range list {
-		if joined {
+	if joined {
+		seen := map[string]bool{}
+		list = slices.DeleteFunc(list, func(s *scope) bool {
 			id := string(appendKey(nil, s.row[0]))
-			if done[id] {
-				continue
-			}
-			done[id] = true
+			again := seen[id]
+			seen[id] = true
+			return again
+		})
+	}
+	known, err := ws.ahead(rt, list)
+	if err != nil {
+		return 0, err
+	}
+	count := 0
+	for i, s := range list {
+		var sets []value.Value
+		if known != nil {
+			sets = known[i]
+		} else if sets, err = evalAll(ws.sets, s); err != nil {
+			return 0, err
 		}
-		n, err := one(s)
+		n, err := one(s, sets)
 		if err != nil {
 			return 0, err
 		}
 		count += n
 	}
 	return count, nil
+}
+
+// ahead evaluates sets for all rows where there is a query in them: it is not to see what the statement writes. nil:
+// there is none.
+func (ws *writes) ahead(rt *runtime, list []*scope) ([][]value.Value, error) {
+	if !slices.ContainsFunc(ws.sets, func(x *bound) bool { return x.outer }) {
+		return nil, nil
+	}
+	out := make([][]value.Value, len(list))
+	for i, s := range list {
+		if err := rt.poll(); err != nil {
+			return nil, err
+		}
+		var err error
+		if out[i], err = evalAll(ws.sets, s); err != nil {
+			return nil, err
+		}
+		if err := rt.hold(out[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // writeTo binds what UPDATE and DELETE have in common.
@@ -359,6 +377,7 @@ func (b *binder) update(u *Update) (*Write, error) {
 	if err != nil {
 		return nil, err
 	}
+	ws.sets = values
 	w := ws.w
 	w.tag, w.explain = "UPDATE ", over("Update on "+u.Table.name, ws.src.explained(ws.width))
 	if b.leaves == 1 {
@@ -368,12 +387,8 @@ func (b *binder) update(u *Update) (*Write, error) {
 		return nil, err
 	}
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
-		return ws.each(rt, yield, func(s *scope) ([]value.Value, error) {
-			vs, err := evalAll(values, s)
-			if err != nil {
-				return nil, err
-			}
-			return to.Update(u.Table.name, s.row[0], cols, vs)
+		return ws.each(rt, yield, func(s *scope, sets []value.Value) ([]value.Value, error) {
+			return to.Update(u.Table.name, s.row[0], cols, sets)
 		})
 	}
 	return w, nil
@@ -394,7 +409,7 @@ func (b *binder) delete(d *Delete) (*Write, error) {
 	}
 	n := len(rel.Columns())
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
-		return ws.each(rt, yield, func(s *scope) ([]value.Value, error) {
+		return ws.each(rt, yield, func(s *scope, _ []value.Value) ([]value.Value, error) {
 			ok, err := to.Delete(d.Table.name, s.row[0])
 			if !ok || err != nil {
 				return nil, err
@@ -508,10 +523,8 @@ func (b *binder) inserted(in *Insert, rel Relation, cols []string) (*query, int,
 		want := make([]Column, len(q.cols))
 		for i := range q.cols {
 			want[i] = Column{Name: cols[i], OID: oids[i]}
-			if !castable(q.cols[i].OID, oids[i]) {
-				return nil, 0, sqlstate.New(sqlstate.TypeMismatch,
-					"column %q is of type %s but expression is of type %s", cols[i],
-					pgtype.Format(oids[i]), pgtype.Format(q.cols[i].OID))
+			if err := assignable(cols[i], oids[i], q.cols[i].OID); err != nil {
+				return nil, 0, err
 			}
 		}
 		out := converted(q, want)
@@ -533,7 +546,7 @@ func (b *binder) inserted(in *Insert, rel Relation, cols []string) (*query, int,
 			if x != nil {
 				var err error
 				if e, err = b.expr(x, &names{where: "VALUES"}); err == nil {
-					e, err = b.coerce(e, oids[i])
+					e, err = b.assign(e, cols[i], oids[i])
 				}
 				if err != nil {
 					return nil, 0, err
