@@ -312,6 +312,7 @@ func parseInterval(s string) (value.Value, error) {
 	return intervalOf(total, exact)
 }
 
+// NoMonths refuses an interval of months: a duration has none.
 func NoMonths() error {
 	return sqlstate.New(sqlstate.InvalidParameter, "a duration has no months or years").Hinted("Use days.")
 }
