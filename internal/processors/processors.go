@@ -1,5 +1,5 @@
 // Package processors tells how many processors there are to compute on, and has a server keep a thread more than that:
-// a commit that is being synced keeps the place of one, while its processor has nothing to do.
+// a commit that is being synced keeps the place of one for a while, with nothing for a processor to do.
 package processors
 
 import (

@@ -210,7 +210,7 @@ func TestFullDiskRefusesAndRecovers(t *testing.T) { eachWay(t, testFullDiskRefus
 func testFullDiskRefusesAndRecovers(t *testing.T, blocks bool) {
 	path, d := filepath.Join(t.TempDir(), "x.db"), fault.NewDisk()
 	d.SetBlocks(blocks)
-	st := open(t, bolt.Options{Path: path, FS: d})
+	st := open(t, bolt.Options{Path: path, FS: d, SegmentSize: 64 << 10}) // a prepared one does not last for long
 	refused := 0
 	commit := func(n int) {
 		_, err := st.Commit(ctx,

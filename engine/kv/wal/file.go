@@ -42,9 +42,8 @@ type OS struct{}
 
 type osFile struct {
 	*os.File
-	past   *os.File     // the same file, past the cache of the system and with each write durable; nil: not so
-	unable atomic.Bool  // past was refused a write, and is not tried again
-	row    atomic.Int32 // brief syncs in a row; negative: so many do not count
+	past   *os.File    // the same file, past the cache of the system and with each write durable; nil: not so
+	unable atomic.Bool // past was refused a write, and is not tried again
 }
 
 // Open implements FS.
@@ -54,6 +53,25 @@ func (OS) Open(name string) (File, error) {
 		return nil, err
 	}
 	return &osFile{File: f, past: openPast(f)}, nil
+}
+
+// Sync implements File.
+func (f *osFile) Sync() error { return datasync(f.File) }
+
+// Blocks implements File.
+func (f *osFile) Blocks() bool { return f.past != nil && !f.unable.Load() }
+
+// WriteBlocks implements File.
+func (f *osFile) WriteBlocks(p []byte, at int64) error {
+	_, err := f.past.WriteAt(p, at)
+	if !cannot(err) {
+		return err
+	}
+	f.unable.Store(true)
+	if _, err := f.WriteAt(p, at); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 // Close implements File.

@@ -4,11 +4,8 @@ package wal
 
 import "os"
 
-// datasync syncs data and metadata, where the system cannot sync data alone. The scheduler always hears of it.
-func datasync(f *os.File, _ bool) error { return f.Sync() }
-
-// writeAt is WriteAt of f. The scheduler always hears of it.
-func writeAt(f *os.File, p []byte, at int64) (n int, err error) { return f.WriteAt(p, at) }
+// datasync writes out contents and size.
+func datasync(f *os.File) error { return f.Sync() }
 
 // openPast opens nothing: what is written past the cache elsewhere has rules of its own.
 func openPast(*os.File) *os.File { return nil }
