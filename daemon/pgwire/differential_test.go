@@ -101,6 +101,16 @@ func beside(t *testing.T) (pg, ours *pgconn.PgConn, d *daemon.Daemon) {
 	return pg, ours, d
 }
 
+// answerAlike reports what is answered differently to statements, one a line.
+func answerAlike(t *testing.T, pg, ours *pgconn.PgConn, statements string) {
+	t.Helper()
+	for text := range strings.SplitSeq(strings.TrimSpace(statements), "\n") {
+		if diff := difference(answerOf(t, ours, text), answerOf(t, pg, text)); diff != "" {
+			t.Errorf("%.200s\n%s", text, diff)
+		}
+	}
+}
+
 // seedOr is what NACRE_DIFFERENTIAL_SEED says, or usual.
 func seedOr(t *testing.T, usual uint64) uint64 {
 	t.Helper()

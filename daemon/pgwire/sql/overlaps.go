@@ -65,9 +65,6 @@ func (b *binder) bindOverlaps(c *call, ns *names) (*bound, error) {
 	switch {
 	case oid == pgtype.Unknown, oid == pgtype.Date:
 		oid = pgtype.Timestamptz
-	case oid == pgtype.Time && (lasts[1] || lasts[3]):
-		return nil, sqlstate.New(sqlstate.FeatureNotSupported, "OVERLAPS of a time of day and an interval is not supported").
-			At(c.pos)
 	case !isTime(oid) && oid != pgtype.Time:
 		return nil, none
 	}
@@ -98,10 +95,17 @@ func (b *binder) bindOverlaps(c *call, ns *names) (*bound, error) {
 	return out.uses(args...), nil
 }
 
-// ending is the end of a stretch of time that is so long.
+// ending is the end of a stretch of time that is so long. A time of day goes on after midnight with the first one.
 func ending(start, length value.Value) (value.Value, error) {
-	if start.IsNone() {
+	switch start.Kind() {
+	case value.KindNone:
 		return value.None, nil
+	case value.KindDuration:
+		t, by := start.Duration(), length.Duration()
+		const second = 1_000_000_000
+		nanos := uint64(t.Nanos) + uint64(by.Nanos)
+		secs := t.Secs%secondsPerDay + by.Secs%secondsPerDay + nanos/second
+		return value.DurationOf(value.Duration{Secs: secs % secondsPerDay, Nanos: uint32(nanos % second)}), nil
 	}
 	d, ok := start.Datetime().Add(length.Duration())
 	if !ok {

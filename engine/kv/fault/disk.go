@@ -45,6 +45,9 @@ type change struct {
 // NewDisk gives an empty disk.
 func NewDisk() *Disk { return &Disk{files: map[string]*file{}} }
 
+// empty gives one without files that is as good at blocks as d, whose mu is held.
+func (d *Disk) empty() *Disk { return &Disk{files: map[string]*file{}, blocks: d.blocks} }
+
 // SetPlan replaces the plan; nil means no more faults.
 func (d *Disk) SetPlan(p Plan) {
 	d.mu.Lock()
@@ -163,7 +166,7 @@ func (d *Disk) SyncDir(dir string) error {
 func (d *Disk) Crash(rnd *rand.Rand) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	after := &Disk{files: map[string]*file{}, blocks: d.blocks}
+	after := d.empty()
 	// Some crashes lose nearly all of what was pending, some nearly nothing.
 	chance := []float64{0, 0.1, 0.5, 0.9, 1}[rnd.IntN(5)]
 	names := make([]string, 0, len(d.files))
@@ -190,7 +193,7 @@ func (d *Disk) Crash(rnd *rand.Rand) *Disk {
 func (d *Disk) Kill() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	after := &Disk{files: map[string]*file{}, blocks: d.blocks}
+	after := d.empty()
 	for name, f := range d.files {
 		after.files[name] = &file{now: slices.Clone(f.now), synced: slices.Clone(f.synced),
 			pending: slices.Clone(f.pending), entry: f.entry}
@@ -362,7 +365,7 @@ func (h *handle) Close() error {
 func (d *Disk) Moved(from, to string) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	moved := &Disk{files: map[string]*file{}, blocks: d.blocks}
+	moved := d.empty()
 	for name, f := range d.files {
 		if filepath.Dir(name) == from {
 			name = filepath.Join(to, filepath.Base(name))
