@@ -13,9 +13,9 @@
 //	              published that reads it from there; then one without the frozen overlay, whose log
 //	              segments are used again. In quiet times it comes earlier (see quiet)
 //
-// There is no timer in a commit, and no goroutine beside those of callers: one that finds nothing being synced syncs
+// There is no goroutine beside those of callers in a commit: one that finds nothing being synced syncs
 // its group. Meanwhile the next group is validated and applied; one of its callers is made to sync it before the
-// callers of the first are woken. When a
+// callers of the first are woken, unless these are likely to be in it if it waits (see cohort). When a
 // checkpoint takes longer than the next overlay takes to fill up to twice its limit, commits wait.
 //
 // # What it promises
@@ -147,7 +147,7 @@ func (s *Store) open() error {
 		return err
 	}
 	c := &committer{s: s, version: applied, gather: gathering{patience: usual}}
-	c.rested = sync.NewCond(&c.mu)
+	c.rested, c.cohort.late = sync.NewCond(&c.mu), c.late
 	news := newReplayReport(s.opt.Log, s.opt.Path)
 	var loader overlay.Loader
 	replay := func(f *wal.Frame) error {

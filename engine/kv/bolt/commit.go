@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/overlay"
@@ -78,6 +79,7 @@ type committer struct {
 	syncing bool      // flight is
 	led     bool      // a caller was told to lead the open group
 	gather  gathering // of the caller that leads
+	cohort  cohort    // that the open group may wait for
 	logged  mark      // the newest state that is in the log
 	visible mark      // the newest state that snapshots see
 
@@ -152,13 +154,18 @@ func (c *committer) await(ctx context.Context, r *request, lead bool) error {
 	return r.err
 }
 
-// busy reports whether a caller is to log or sync a group.
-func (c *committer) busy() bool { return c.syncing || c.led }
+// busy reports whether a caller is to log or sync a group, now or when its cohort is there.
+func (c *committer) busy() bool { return c.syncing || c.led || c.cohort.waits() }
 
-// appoint finds a caller to lead the open group, where none does yet and none syncs: that of own, if it is in the
-// group.
+// appoint finds a caller to lead the open group, where none does yet, none syncs and it need not wait for its cohort:
+// that of own, if it is in the group.
 func (c *committer) appoint(own *request) (lead bool) {
-	if c.busy() || len(c.open.frames) == 0 {
+	if c.syncing || c.led || len(c.open.frames) == 0 {
+		return false
+	}
+	if c.hurried() {
+		c.cohort.leave()
+	} else if c.cohort.holds(len(c.open.frames)) {
 		return false
 	}
 	c.led = true
@@ -169,16 +176,31 @@ func (c *committer) appoint(own *request) (lead bool) {
 	return false
 }
 
+// hurried reports whether something waits for the open group to be synced.
+func (c *committer) hurried() bool {
+	return c.shut || c.turn != nil || c.wanted != nil || len(c.waiting) > 0 || c.open.size >= maxGroup || c.mustFreeze()
+}
+
+// late is called when the open group may have waited long enough for its cohort.
+func (c *committer) late() {
+	c.mu.Lock()
+	defer c.unlock()
+	if c.cohort.missed() {
+		c.appoint(nil)
+	}
+}
+
 // lead logs and syncs the open group, and has the caller of another request go on with what came meanwhile.
 func (c *committer) lead() {
 	c.gather.wait()
 	if !c.begin() {
 		return
 	}
+	began := time.Now()
 	err := c.s.log.Sync()
 	c.mu.Lock()
 	defer c.unlock()
-	c.land(err)
+	c.land(err, time.Since(began))
 	c.after()
 }
 
@@ -240,6 +262,7 @@ func (c *committer) take(turn *kv.Turn) (given chan struct{}, err error) {
 	if !c.busy() {
 		c.rest()
 	}
+	c.appoint(nil) // of a group that waits for its cohort
 	return g.given, nil
 }
 

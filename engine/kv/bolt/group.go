@@ -2,6 +2,7 @@ package bolt
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/failpoint"
@@ -116,9 +117,9 @@ func (c *committer) log(frames []*wal.Frame) error {
 	return nil
 }
 
-// land takes the outcome of the sync of flight. A caller of the next group is told to lead it before those of this one
-// are told.
-func (c *committer) land(err error) {
+// land takes the outcome of the sync of flight, which took so long. A caller of the next group is told to lead it
+// before those of this one are told, unless it is to wait for them.
+func (c *committer) land(err error, took time.Duration) {
 	g := c.flight
 	c.syncing, c.flight = false, group{}
 	if err != nil {
@@ -127,6 +128,7 @@ func (c *committer) land(err error) {
 		c.lose(&g, &next, err)
 		return
 	}
+	c.cohort.told(len(g.frames)+len(c.open.frames), took)
 	c.appoint(nil)
 	c.tell(&g)
 	c.flight = g.emptied()
