@@ -206,6 +206,7 @@ type binder struct {
 	ctes   []*cteState
 	leaves int
 	stored int
+	subs   int // queries inside of expressions
 	depth  int
 	// bindings is how many expressions were bound.
 	bindings int
