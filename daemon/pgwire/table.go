@@ -610,7 +610,7 @@ func (r *tableRelation) content(cols []string, row []value.Value) (id value.Valu
 // stored is v as a record has it in a column: the name of a record becomes a record.
 func (r *tableRelation) stored(column string, v value.Value) (value.Value, error) {
 	if v.Kind() != value.KindString {
-		return v, nil
+		return pgtype.StoredDuration(v)
 	}
 	for _, col := range r.t.Columns {
 		if col.Name == column && (col.Ref != "" || r.linked(column)) {

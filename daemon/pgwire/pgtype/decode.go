@@ -97,19 +97,8 @@ func decodeTime(oid OID, b []byte) (value.Value, error) {
 	case oid == Date && len(b) == 4:
 		return value.DatetimeOf(value.Datetime{Secs: epoch + int64(int32(be.Uint32(b)))*daySeconds}), nil
 	case oid == Interval && len(b) == 16:
-		micros, days, months := int64(be.Uint64(b)), int32(be.Uint32(b[8:])), int32(be.Uint32(b[12:]))
-		if months != 0 {
-			return value.None, NoMonths()
-		}
-		if days > 0 && micros > math.MaxInt64-int64(days)*daySeconds*1_000_000 {
-			return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")
-		}
-		micros += int64(days) * daySeconds * 1_000_000
-		if micros < 0 {
-			return value.None, negativeInterval()
-		}
-		return value.DurationOf(value.Duration{Secs: uint64(micros / 1_000_000),
-			Nanos: uint32(micros%1_000_000) * 1000}), nil
+		return Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}.Value(),
+			nil
 	case len(b) != 8 || oid == Date || oid == Interval:
 		return value.None, badBinary()
 	}

@@ -95,7 +95,8 @@ func castable(from, to pgtype.OID) bool {
 		return from == pgtype.Int4 || from == pgtype.JSONB
 	case to == pgtype.JSON, to == pgtype.JSONB, from == pgtype.JSONB && pgtype.IsNumber(to):
 		return true
-	case isTime(from) && to == pgtype.Time, from == pgtype.Time && to == pgtype.Interval:
+	case isTime(from) && to == pgtype.Time, from == pgtype.Time && to == pgtype.Interval,
+		from == pgtype.Interval && to == pgtype.Time:
 		return true
 	case from == pgtype.Void:
 		return true
@@ -149,6 +150,8 @@ func castValue(ctx context.Context, env Env, v value.Value, from, to pgtype.OID)
 		return value.Bool(v.Int() != 0), nil
 	case isTime(to) && v.Kind() == value.KindDatetime:
 		return castTime(v.Datetime(), from, to, env.Style()), nil
+	case from == pgtype.Interval && to == pgtype.Time:
+		return clockMoved(value.DurationOf(value.Duration{}), v, false)
 	case to == pgtype.Time && v.Kind() == value.KindDatetime:
 		d := castTime(v.Datetime(), from, pgtype.Timestamp, env.Style()).Datetime()
 		day := int64(86400)
@@ -321,6 +324,8 @@ func order(oid pgtype.OID, a, b value.Value) int {
 			}
 		}
 		return len(x) - len(y)
+	case a.Kind() == value.KindClosure || b.Kind() == value.KindClosure:
+		return orderIntervals(a, b)
 	}
 	return value.Compare(a, b)
 }
@@ -339,6 +344,11 @@ func appendKey(k []byte, v value.Value) []byte {
 		return strconv.AppendFloat(append(k, 'n'), v.Float(), 'g', -1, 64)
 	case value.KindDecimal:
 		return append(append(k, 'n'), v.Decimal().Normalize().String()...)
+	case value.KindDuration, value.KindClosure:
+		if days, nanos := pgtype.SpanKey(v); pgtype.IsInterval(v) {
+			k = strconv.AppendInt(append(k, 'i'), days, 10)
+			return strconv.AppendInt(append(k, ':'), nanos, 10)
+		}
 	case value.KindArray:
 		k = append(k, '[')
 		for _, e := range v.Elems() {

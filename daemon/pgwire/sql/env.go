@@ -85,6 +85,8 @@ type Function struct {
 	// text.
 	Args []pgtype.OID
 	Keep bool // an argument that has a type keeps it
+	// Resolve gives the Args for the types that the arguments have; nil: Args are those.
+	Resolve func(oids []pgtype.OID) []pgtype.OID
 	// Eval is not called with a NULL unless Nulls is set: the result is NULL then.
 	Eval  func(c *Call) (value.Value, error)
 	Nulls bool

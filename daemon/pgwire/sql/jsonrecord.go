@@ -44,8 +44,9 @@ func recordFunctions() map[string]*Function {
 type recordOf struct {
 	name   string
 	cols   []Column
-	limits [][]int        // the modifiers of their types
-	at     map[string]int // the columns by their names
+	limits [][]int         // the modifiers of their types
+	fields []pgtype.Fields // of those that are intervals
+	at     map[string]int  // the columns by their names
 	source *bound
 	set    bool
 }
@@ -90,7 +91,7 @@ func (b *binder) record(f *funcRef, ns *names) (*recordOf, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.at[d.name], r.limits = i, append(r.limits, limits)
+		r.at[d.name], r.limits, r.fields = i, append(r.limits, limits), append(r.fields, d.to.fields)
 		r.cols = append(r.cols, Column{Name: d.name, OID: oid})
 	}
 	return r, nil
@@ -177,7 +178,7 @@ func (r *recordOf) member(s *scope, v value.Value, i int) (value.Value, error) {
 		return value.None, sqlstate.New(sqlstate.StringTooLong, "value too long for type character varying(%d)",
 			limits[0])
 	}
-	if cutOff := modified(oid, limits); cutOff != nil {
+	if cutOff := modified(oid, limits, r.fields[i]); cutOff != nil {
 		return cutOff(v)
 	}
 	return v, nil

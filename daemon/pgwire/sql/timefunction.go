@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,34 +14,26 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-func timeSeries(c *Call) (value.Value, error) {
-	if len(c.Args) < 3 || c.Args[2].Kind() != value.KindDuration || c.Args[2].Duration().Std() == 0 {
-		return value.None, sqlstate.New(sqlstate.InvalidParameter, "a series of times needs a step that is not zero")
-	}
-	var out []value.Value
-	for at := c.Args[0].Datetime(); at.Cmp(c.Args[1].Datetime()) <= 0; {
-		if len(out) >= longestSeries/10 {
-			return value.None, sqlstate.New(sqlstate.TooMuch, "a series cannot have more than %d rows",
-				longestSeries/10)
-		}
-		out = append(out, value.DatetimeOf(at))
-		next, ok := at.Add(c.Args[2].Duration())
-		if !ok {
-			break
-		}
-		at = next
-	}
-	return value.ArrayOf(out), nil
-}
-
 func timeFunctions() map[string]*Function {
 	fns := map[string]*Function{
 		"date_trunc": {Min: 2, Max: 3, Type: func(oids []pgtype.OID) pgtype.OID {
-			if oids[1] == pgtype.Timestamp {
+			if oids[1] == pgtype.Timestamp || oids[1] == pgtype.Interval {
 				return oids[1]
 			}
 			return pgtype.Timestamptz
-		}, Args: []pgtype.OID{pgtype.Text, pgtype.Timestamptz, pgtype.Text}, Eval: dateTrunc},
+		}, Args: []pgtype.OID{pgtype.Text, pgtype.Timestamptz, pgtype.Text}, Keep: true, Eval: dateTrunc},
+		"age": {Min: 1, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID {
+			if len(oids) == 1 && pgtype.IsInt(oids[0]) {
+				return pgtype.Int4
+			}
+			return pgtype.Interval
+		}, Resolve: func(oids []pgtype.OID) []pgtype.OID {
+			if pgtype.IsInt(oids[0]) {
+				return nil
+			}
+			oid := timestampOf(oids)
+			return []pgtype.OID{oid, oid}
+		}, Eval: age},
 		"extract":   {Min: 2, Max: 2, Type: always2(pgtype.Numeric), Args: []pgtype.OID{pgtype.Text, 0}, Eval: extract},
 		"date_part": {Min: 2, Max: 2, Type: always2(pgtype.Float8), Args: []pgtype.OID{pgtype.Text, 0}, Eval: extract},
 		"timezone": {Min: 2, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID {
@@ -89,6 +82,9 @@ func civil(c *Call, v value.Value, oid pgtype.OID) (value.Civil, value.Datetime)
 }
 
 func dateTrunc(c *Call) (value.Value, error) {
+	if c.OIDs[1] == pgtype.Interval {
+		return truncInterval(strings.ToLower(c.Str(0)), c.Args[1])
+	}
 	if c.Args[1].Kind() != value.KindDatetime {
 		return value.None, sqlstate.New(sqlstate.UndefinedFunction, "date_trunc needs a timestamp")
 	}
@@ -135,10 +131,18 @@ func dateTrunc(c *Call) (value.Value, error) {
 	if !ok {
 		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")
 	}
-	if c.OIDs[1] == pgtype.Timestamptz {
+	if c.OIDs[1] != pgtype.Timestamp {
 		return castTime(d, pgtype.Timestamp, pgtype.Timestamptz, c.Env.Style()), nil
 	}
 	return value.DatetimeOf(d), nil
+}
+
+// timestampOf is the type of timestamps that arguments are taken for.
+func timestampOf(oids []pgtype.OID) pgtype.OID {
+	if slices.Contains(oids, pgtype.Timestamp) && !slices.Contains(oids, pgtype.Timestamptz) {
+		return pgtype.Timestamp
+	}
+	return pgtype.Timestamptz
 }
 
 // weekday counts from Sunday, 0.
@@ -152,25 +156,11 @@ func weekday(d value.Datetime) int {
 
 func extract(c *Call) (value.Value, error) {
 	unit := strings.ToLower(c.Str(0))
+	if c.OIDs[1] == pgtype.Interval {
+		return extractInterval(unit, c.Args[1])
+	}
 	var n float64
 	switch c.Args[1].Kind() {
-	case value.KindDuration:
-		d := c.Args[1].Duration()
-		switch unit {
-		case "epoch":
-			n = d.Seconds()
-		case "day":
-			n = float64(d.Secs / 86400)
-		case "hour":
-			n = float64(d.Secs % 86400 / 3600)
-		case "minute":
-			n = float64(d.Secs % 3600 / 60)
-		case "second":
-			n = float64(d.Secs%60) + float64(d.Nanos)/1e9
-		case "year", "month":
-		default:
-			return value.None, sqlstate.New(sqlstate.InvalidParameter, "unit %q not recognized for type interval", unit)
-		}
 	case value.KindDatetime:
 		var err error
 		if n, err = extractTime(c, unit); err != nil {
@@ -224,7 +214,10 @@ func extractTime(c *Call, unit string) (float64, error) {
 
 // toChar writes a time by the commonest patterns, or a number without padding.
 func toChar(c *Call) (value.Value, error) {
-	if c.Args[0].Kind() != value.KindDatetime {
+	switch {
+	case c.OIDs[0] == pgtype.Interval:
+		return value.None, sqlstate.New(sqlstate.FeatureNotSupported, "to_char of an interval is not supported")
+	case c.Args[0].Kind() != value.KindDatetime:
 		return value.Str(c.Str(0)), nil
 	}
 	t, local := civil(c, c.Args[0], c.OIDs[0])
