@@ -254,6 +254,8 @@ SELECT stddev(n), variance(d), corr(n, k), regr_count(n, k) FROM y
 SELECT id, stddev_pop(n) OVER (ORDER BY id ROWS 2 PRECEDING), covar_pop(n, f) OVER (ORDER BY n, id) FROM y ORDER BY id
 SELECT y.id, r.n, r.s FROM y, jsonb_to_recordset(jsonb_build_array(to_jsonb(y))) AS r(n int8, s text) ORDER BY 1
 SELECT r.n, r.d FROM z, LATERAL jsonb_to_record(to_jsonb(z)) AS r(n int, d date)
+SELECT id, t + interval '1 mon' * n, age(t, timestamptz '2024-01-01'), t::timetz, make_interval(months => n::int) FROM y ORDER BY id
+SELECT id, count(*) OVER (ORDER BY t RANGE '1 mon' PRECEDING), sum(t - timestamptz '2024-01-01') OVER (ORDER BY id) FROM x ORDER BY id
 SELECT id FROM y WHERE (t, interval '30 days') OVERLAPS (timestamptz '2024-01-01', now()) ORDER BY id
 UPDATE y SET k = n RETURNING *
 UPDATE y SET k = 5 WHERE n = 2 RETURNING id

@@ -152,8 +152,8 @@ func TestIntervalsInBinary(t *testing.T) {
 		}
 		return res.Rows[0]
 	}
-	for _, text := range []string{"1 mon -3 days 04:05:06.789", "-1 year", "36:00", "1 day", "-00:00:00.000001",
-		"178956970 years 2147483647 days", "-2147483648 days", "0"} {
+	for _, text := range []string{"1 mon -3 days 04:05:06.789", "-1 year", "36:00", "1 day",
+		"-00:00:00.000001", "178956970 years 2147483647 days", "-2147483648 days", "0"} {
 		want := ask(pg, "SELECT $1 + interval '"+text+"'", [][]byte{make([]byte, 16)})
 		got := ask(ours, "SELECT $1 + interval '"+text+"'", [][]byte{make([]byte, 16)})
 		if !bytes.Equal(got[0], want[0]) {
@@ -194,20 +194,22 @@ func TestRandomIntervalsAgainstPostgreSQL(t *testing.T) {
 	pg, ours, _ := beside(t)
 	r := rand.New(rand.NewPCG(seedOr(t, 5), 6))
 	number := func() string {
-		return pickOf(r, "", "", "-", "+") + pickOf(r, "0", "1", "2", "7", "13", "29", "31", "100", "999", "1.5", "0.7", ".25",
-			"3.333", "45.678901", "2.9999999")
+		return pickOf(r, "", "", "-", "+") + pickOf(r, "0", "1", "2", "7", "13", "29", "31", "100", "999", "1.5",
+			"0.7", ".25", "3.333", "45.678901", "2.9999999")
 	}
-	units := strings.Fields("us ms s secs second min minutes h hour hrs d days week w mon months y year decades c century mil")
+	units := strings.Fields("us ms s secs second min minutes h hour hrs d days week w mon months y year decades c " +
+		"century mil")
 	text := func() string {
 		if r.IntN(8) == 0 {
-			return pickOf(r, "P", "P-", "p") + pickOf(r, "1Y", "2.5Y", "13M", "0.3M", "") + pickOf(r, "3W", "1.7D", "-4D", "") +
-				pickOf(r, "", "T5H", "T-1.5M6S", "T0.0000015S", "T")
+			return pickOf(r, "P", "P-", "p") + pickOf(r, "1Y", "2.5Y", "13M", "0.3M", "") +
+				pickOf(r, "3W", "1.7D", "-4D", "") + pickOf(r, "", "T5H", "T-1.5M6S", "T0.0000015S", "T")
 		}
 		var parts []string
 		for range 1 + r.IntN(4) {
 			switch r.IntN(6) {
 			case 0:
-				parts = append(parts, pickOf(r, "", "-", "+")+pickOf(r, "1:02", "25:59:59.9999999", "0:00:01.5", "3:04:05", "7:5.25"))
+				parts = append(parts, pickOf(r, "", "-", "+")+
+					pickOf(r, "1:02", "25:59:59.9999999", "0:00:01.5", "3:04:05", "7:5.25"))
 			case 1:
 				parts = append(parts, pickOf(r, "1-2", "-3-11", "0-5", number()))
 			default:
@@ -219,11 +221,11 @@ func TestRandomIntervalsAgainstPostgreSQL(t *testing.T) {
 		}
 		return strings.Join(parts, " ")
 	}
-	fields := []string{"", "", "", " year", " month", " day", " hour", " minute", " second", " year to month", " day to hour",
-		" day to second", " hour to minute", " minute to second", " second(2)"}
+	fields := []string{"", "", "", " year", " month", " day", " hour", " minute", " second", " year to month",
+		" day to hour", " day to second", " hour to minute", " minute to second", " second(2)"}
 	stamp := func() string {
-		return pickOf(r, "timestamp ", "timestamptz ") + pickOf(r, "'2024-01-31'", "'2024-02-29 23:59:59.5'", "'1999-12-31'",
-			"'2023-10-30 01:02:03'")
+		return pickOf(r, "timestamp ", "timestamptz ") + pickOf(r, "'2024-01-31'", "'2024-02-29 23:59:59.5'",
+			"'1999-12-31'", "'2023-10-30 01:02:03'")
 	}
 	valid := 0
 	for range 1500 {
@@ -242,7 +244,8 @@ func TestRandomIntervalsAgainstPostgreSQL(t *testing.T) {
 		case 4:
 			query += fmt.Sprintf(", justify_hours(%s), justify_days(%[1]s), justify_interval(%[1]s), - (%[1]s)", a)
 		case 5:
-			unit := pickOf(r, "epoch", "year", "month", "quarter", "day", "hour", "minute", "second", "microseconds", "decade")
+			unit := pickOf(r, "epoch", "year", "month", "quarter", "day", "hour", "minute", "second", "microseconds",
+				"decade")
 			query = "SELECT extract(" + unit + " FROM " + a + ")"
 			if unit != "epoch" {
 				query += ", date_trunc('" + unit + "', " + a + ")"

@@ -84,7 +84,8 @@ func TestTimesAgainstPostgreSQL(t *testing.T) {
 // A column of durations has no months and nothing negative, which are refused; days are its days of 24 hours.
 func TestStoredIntervals(t *testing.T) {
 	addr, d := start(t, unauthenticated)
-	run(t, d, `DEFINE TABLE v SCHEMAFULL; DEFINE FIELD d ON v TYPE option<duration>; DEFINE FIELD l ON v TYPE option<array<duration>>`)
+	run(t, d, `DEFINE TABLE v SCHEMAFULL; DEFINE FIELD d ON v TYPE option<duration>;
+		DEFINE FIELD l ON v TYPE option<array<duration>>`)
 	f := login(t, addr)
 	f.ask("SET dialect = 'sql'")
 	for _, text := range []string{"'1 mon'", "make_interval(years => 1)", "'-1 day'", "interval '1 day -25:00'",

@@ -62,7 +62,7 @@ func Decode(oid OID, b []byte) (value.Value, error) {
 			return value.None, badBinary()
 		}
 		return Parse(JSONB, string(b[1:]), nil)
-	case Timestamptz, Timestamp, Date, Time, Interval:
+	case Timestamptz, Timestamp, Date, Time, Interval, TimeTZ:
 		return decodeTime(oid, b)
 	}
 	return decodeOther(oid, b)
@@ -97,9 +97,15 @@ func decodeTime(oid OID, b []byte) (value.Value, error) {
 	case oid == Date && len(b) == 4:
 		return value.DatetimeOf(value.Datetime{Secs: epoch + int64(int32(be.Uint32(b)))*daySeconds}), nil
 	case oid == Interval && len(b) == 16:
-		return Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}.Value(),
-			nil
-	case len(b) != 8 || oid == Date || oid == Interval:
+		s := Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}
+		return s.Value(), nil
+	case oid == TimeTZ && len(b) == 12:
+		micros, west := int64(be.Uint64(b)), int32(be.Uint32(b[8:]))
+		if micros < 0 || micros > MicrosPerDay || west <= -16*3600 || west >= 16*3600 {
+			return value.None, badBinary()
+		}
+		return Clock{micros, int(-west)}.Value(), nil
+	case len(b) != 8 || oid == Date || oid == Interval || oid == TimeTZ:
 		return value.None, badBinary()
 	}
 	micros := int64(be.Uint64(b))

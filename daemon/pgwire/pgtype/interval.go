@@ -86,7 +86,7 @@ func IntervalOverflow() error {
 }
 
 // StoredDuration is v as the engine has it: an interval becomes the duration that it is. It fails for one of months,
-// or less than nothing. Other values stay as they are.
+// or less than nothing, and for a time of day with a zone. Other values stay as they are.
 func StoredDuration(v value.Value) (value.Value, error) {
 	if v.Kind() == value.KindArray && slices.ContainsFunc(v.Elems(), compound) {
 		out := make([]value.Value, v.Len())
@@ -97,6 +97,9 @@ func StoredDuration(v value.Value) (value.Value, error) {
 			}
 		}
 		return value.ArrayOf(out), nil
+	}
+	if _, ok := ClockOf(v); ok {
+		return value.None, sqlstate.New(sqlstate.FeatureNotSupported, "a %s cannot be stored", Format(TimeTZ))
 	}
 	s, ok := asSpan(v)
 	if !ok {
@@ -286,7 +289,8 @@ func (s *Span) append(dst []byte) []byte {
 	case negative:
 		dst = append(dst, '+')
 	}
-	return appendClock(dst, value.Duration{Secs: micros / MicrosPerSecond, Nanos: uint32(micros%MicrosPerSecond) * 1000})
+	return appendClock(dst, value.Duration{Secs: micros / MicrosPerSecond,
+		Nanos: uint32(micros%MicrosPerSecond) * 1000})
 }
 
 // Round rounds the seconds of s to so many digits behind their point.

@@ -88,6 +88,9 @@ func appendKind(dst []byte, oid OID, v value.Value, st *Style) []byte {
 		if s, ok := asSpan(v); ok {
 			return s.append(dst)
 		}
+		if c, ok := ClockOf(v); ok {
+			return c.append(dst)
+		}
 	case value.KindUUID:
 		return append(dst, v.UUID().String()...)
 	case value.KindBytes:
@@ -331,6 +334,9 @@ func TypeOf(v value.Value) OID {
 	case value.KindClosure:
 		if _, ok := asSpan(v); ok {
 			return Interval
+		}
+		if _, ok := ClockOf(v); ok {
+			return TimeTZ
 		}
 	case value.KindUUID:
 		return UUID

@@ -60,6 +60,8 @@ func common(a, b pgtype.OID) pgtype.OID {
 		return a
 	case pgtype.IsText(a) && pgtype.IsText(b):
 		return pgtype.Text
+	case isClock(a) && isClock(b):
+		return pgtype.TimeTZ
 	case isTime(a) && isTime(b):
 		if a == pgtype.Timestamptz || b == pgtype.Timestamptz {
 			return pgtype.Timestamptz
@@ -77,6 +79,9 @@ func common(a, b pgtype.OID) pgtype.OID {
 	}
 	return 0
 }
+
+// isClock reports whether a type is a time of day.
+func isClock(oid pgtype.OID) bool { return oid == pgtype.Time || oid == pgtype.TimeTZ }
 
 func isTime(oid pgtype.OID) bool {
 	return oid == pgtype.Date || oid == pgtype.Timestamp || oid == pgtype.Timestamptz
@@ -96,7 +101,7 @@ func castable(from, to pgtype.OID) bool {
 	case to == pgtype.JSON, to == pgtype.JSONB, from == pgtype.JSONB && pgtype.IsNumber(to):
 		return true
 	case isTime(from) && to == pgtype.Time, from == pgtype.Time && to == pgtype.Interval,
-		from == pgtype.Interval && to == pgtype.Time:
+		from == pgtype.Interval && to == pgtype.Time, from == pgtype.Timestamptz && to == pgtype.TimeTZ:
 		return true
 	case from == pgtype.Void:
 		return true
@@ -150,6 +155,8 @@ func castValue(ctx context.Context, env Env, v value.Value, from, to pgtype.OID)
 		return value.Bool(v.Int() != 0), nil
 	case isTime(to) && v.Kind() == value.KindDatetime:
 		return castTime(v.Datetime(), from, to, env.Style()), nil
+	case isClock(from) && isClock(to), from == pgtype.Timestamptz && to == pgtype.TimeTZ:
+		return castClock(v, from, to, env.Style())
 	case from == pgtype.Interval && to == pgtype.Time:
 		return clockMoved(value.DurationOf(value.Duration{}), v, false)
 	case to == pgtype.Time && v.Kind() == value.KindDatetime:
@@ -345,6 +352,9 @@ func appendKey(k []byte, v value.Value) []byte {
 	case value.KindDecimal:
 		return append(append(k, 'n'), v.Decimal().Normalize().String()...)
 	case value.KindDuration, value.KindClosure:
+		if c, ok := pgtype.ClockOf(v); ok {
+			return c.Key(k)
+		}
 		if days, nanos := pgtype.SpanKey(v); pgtype.IsInterval(v) {
 			k = strconv.AppendInt(append(k, 'i'), days, 10)
 			return strconv.AppendInt(append(k, ':'), nanos, 10)

@@ -218,6 +218,14 @@ func (b *binder) timeArithmetic(op string, l, r *bound) (*bound, error) {
 		return strict(pgtype.Time, op, l, r, func(_ *scope, x, y value.Value) (value.Value, error) {
 			return clockMoved(y, x, false)
 		}), nil
+	case l.oid == pgtype.TimeTZ && r.oid == pgtype.Interval && sums:
+		return zonedMoved(op, l, r), nil
+	case l.oid == pgtype.Interval && r.oid == pgtype.TimeTZ && op == "+":
+		return zonedMoved(op, r, l), nil
+	case l.oid == pgtype.Date && r.oid == pgtype.TimeTZ && op == "+":
+		return zonedOn(op, l, r), nil
+	case l.oid == pgtype.TimeTZ && r.oid == pgtype.Date && op == "+":
+		return zonedOn(op, r, l), nil
 	case l.oid == pgtype.Time && r.oid == pgtype.Time && op == "+":
 		return nil, sqlstate.New(sqlstate.AmbiguousFunction, "operator is not unique: %s + %s", pgtype.Format(l.oid),
 			pgtype.Format(r.oid))
@@ -364,17 +372,8 @@ func ageOf(a, b value.Civil, negative bool) (value.Value, error) {
 	for ; days < 0; months-- {
 		days += daysIn(of.Year, of.Month)
 	}
-	return pgtype.Span{Months: int32(sign) * int32(months), Days: int32(sign) * int32(days), Micros: sign * micros}.Value(),
-		nil
-}
-
-// badUnit refuses a unit that intervals do not have: known are those that times have.
-func badUnit(unit string) error {
-	switch unit {
-	case "week", "dow", "isodow", "doy", "isoyear", "julian", "timezone", "timezone_hour", "timezone_minute":
-		return sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type interval", unit)
-	}
-	return sqlstate.New(sqlstate.InvalidParameter, "unit %q not recognized for type interval", unit)
+	out := pgtype.Span{Months: int32(sign) * int32(months), Days: int32(sign) * int32(days), Micros: sign * micros}
+	return out.Value(), nil
 }
 
 // extractInterval is a part of an interval.
@@ -402,7 +401,7 @@ func extractInterval(unit string, v value.Value) (value.Value, error) {
 		const quarterDay = secondsPerDay / 4
 		more = decimal.FromInt((years*1461 + int64(s.Months%12)*120 + int64(s.Days)*4) * quarterDay)
 	default:
-		return value.None, badUnit(unit)
+		return value.None, noUnit(unit, pgtype.Interval)
 	}
 	n, ok := n.Div(parts)
 	if ok {
@@ -420,7 +419,8 @@ func truncInterval(unit string, v value.Value) (value.Value, error) {
 	if err != nil {
 		return value.None, err
 	}
-	months := map[string]int32{"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200, "millennium": 12000}
+	months := map[string]int32{"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200,
+		"millennium": 12000}
 	micros := map[string]int64{"microseconds": 1, "milliseconds": 1000, "second": microsPerSecond,
 		"minute": 60 * microsPerSecond, "hour": 3600 * microsPerSecond}
 	switch per := months[unit]; {
@@ -431,13 +431,18 @@ func truncInterval(unit string, v value.Value) (value.Value, error) {
 	case micros[unit] > 0:
 		s.Micros -= s.Micros % micros[unit]
 	default:
-		return value.None, badUnit(unit)
+		return value.None, noUnit(unit, pgtype.Interval)
 	}
 	return s.Value(), nil
 }
 
-// orderIntervals compares intervals: a month has 30 days there, and a day 24 hours.
+// orderIntervals compares intervals, or times of day with a zone: a month has 30 days there, and a day 24 hours.
 func orderIntervals(a, b value.Value) int {
+	if c, ok := pgtype.ClockOf(a); ok {
+		if d, ok := pgtype.ClockOf(b); ok {
+			return c.Compare(d)
+		}
+	}
 	if !pgtype.IsInterval(a) || !pgtype.IsInterval(b) {
 		return value.Compare(a, b)
 	}

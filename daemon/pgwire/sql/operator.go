@@ -48,7 +48,7 @@ func noOperator(op string, l, r *bound) error {
 
 func (b *binder) arithmetic(op string, l, r *bound) (*bound, error) {
 	if isTime(l.oid) || isTime(r.oid) || l.oid == pgtype.Interval || r.oid == pgtype.Interval ||
-		l.oid == pgtype.Time || r.oid == pgtype.Time {
+		isClock(l.oid) || isClock(r.oid) {
 		return b.timeArithmetic(op, l, r)
 	}
 	l, r, oid, err := b.unify(l, r)

@@ -185,7 +185,7 @@ func (p *parser) keywordExpr(t Token) Expr {
 			r, _ := p.row()
 			return p.overlaps(r)
 		}
-	case "interval", "date", "timestamp", "timestamptz", "time", "numeric", "text", "bool", "uuid", "json", "jsonb",
+	case "interval", "date", "timestamp", "timestamptz", "time", "timetz", "numeric", "text", "bool", "uuid", "json", "jsonb",
 		"regclass", "name":
 		return p.typedLiteral(t)
 	case "extract", "substring", "trim", "position", "overlay":
@@ -195,10 +195,6 @@ func (p *parser) keywordExpr(t Token) Expr {
 	}
 	if fn, ok := keywordFuncs[t.Text]; ok {
 		c := &call{name: fn, pos: p.place(p.take().Pos)}
-		if fn == "current_time" {
-			panic(sqlstate.New(sqlstate.FeatureNotSupported, "the type time with time zone is not supported").At(c.pos).
-				Hinted("LOCALTIME is the time of day in the zone of the session."))
-		}
 		if p.eat("(") && !p.eat(")") {
 			c.args = []Expr{p.precision()}
 			p.want(")")

@@ -37,14 +37,22 @@ func timeFunctions() map[string]*Function {
 		"extract":   {Min: 2, Max: 2, Type: always2(pgtype.Numeric), Args: []pgtype.OID{pgtype.Text, 0}, Eval: extract},
 		"date_part": {Min: 2, Max: 2, Type: always2(pgtype.Float8), Args: []pgtype.OID{pgtype.Text, 0}, Eval: extract},
 		"timezone": {Min: 2, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID {
-			if oids[1] == pgtype.Timestamptz {
+			switch oids[1] {
+			case pgtype.Timestamptz:
 				return pgtype.Timestamp
+			case pgtype.Time, pgtype.TimeTZ:
+				return pgtype.TimeTZ
 			}
 			return pgtype.Timestamptz
 		}, Args: []pgtype.OID{pgtype.Text, 0}, Eval: func(c *Call) (value.Value, error) {
-			zone, err := pgtype.LoadZone(c.Str(0))
+			zone, err := pgtype.LoadZone(posixZone(c.Str(0)))
 			if err != nil {
 				return value.None, err
+			}
+			if isClock(c.OIDs[1]) {
+				v, err := castValue(c.Ctx, c.Env, c.Args[1], c.OIDs[1], pgtype.TimeTZ)
+				clock, _ := pgtype.ClockOf(v)
+				return clock.In(pgtype.OffsetNow(&pgtype.Style{Zone: zone, Began: c.Env.Style().Began})).Value(), err
 			}
 			to := pgtype.Timestamp
 			if c.OIDs[1] != pgtype.Timestamptz {
@@ -70,6 +78,20 @@ func timeFunctions() map[string]*Function {
 	maps.Copy(fns, clockFunctions())
 	maps.Copy(fns, makeFunctions())
 	return fns
+}
+
+// posixZone is the name of a zone for AT TIME ZONE, where a bare offset counts to the west.
+func posixZone(name string) string {
+	switch {
+	case name == "":
+	case name[0] == '-':
+		return "+" + name[1:]
+	case name[0] == '+':
+		return "-" + name[1:]
+	case name[0] >= '0' && name[0] <= '9':
+		return "-" + name
+	}
+	return name
 }
 
 // civil takes a time apart in the zone of the session.
@@ -156,8 +178,11 @@ func weekday(d value.Datetime) int {
 
 func extract(c *Call) (value.Value, error) {
 	unit := strings.ToLower(c.Str(0))
-	if c.OIDs[1] == pgtype.Interval {
+	switch {
+	case c.OIDs[1] == pgtype.Interval:
 		return extractInterval(unit, c.Args[1])
+	case isClock(c.OIDs[1]):
+		return extractClock(unit, c.Args[1], c.OIDs[1])
 	}
 	var n float64
 	switch c.Args[1].Kind() {
