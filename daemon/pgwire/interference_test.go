@@ -253,6 +253,9 @@ SELECT k, stddev(n), var_pop(d), corr(f, n), regr_count(n, k) FROM x GROUP BY k 
 SELECT stddev(n), variance(d), corr(n, k), regr_count(n, k) FROM y
 SELECT id, stddev_pop(n) OVER (ORDER BY id ROWS 2 PRECEDING), covar_pop(n, f) OVER (ORDER BY n, id) FROM y ORDER BY id
 SELECT y.id, r.n, r.s FROM y, jsonb_to_recordset(jsonb_build_array(to_jsonb(y))) AS r(n int8, s text) ORDER BY 1
+SELECT y.id, r.* FROM y, jsonb_populate_record(y, '{"k": 9}') AS r ORDER BY 1
+SELECT r.* FROM z, jsonb_populate_recordset(z, '[{}, {"n": 1}]') AS r
+SELECT x.id, r.n, r.s FROM x LEFT JOIN LATERAL jsonb_populate_record(NULL::z, to_jsonb(x)) AS r ON true ORDER BY 1
 SELECT r.n, r.d FROM z, LATERAL jsonb_to_record(to_jsonb(z)) AS r(n int, d date)
 SELECT id, t + interval '1 mon' * n, age(t, timestamptz '2024-01-01'), t::timetz, make_interval(months => n::int) FROM y ORDER BY id
 SELECT id, count(*) OVER (ORDER BY t RANGE '1 mon' PRECEDING), sum(t - timestamptz '2024-01-01') OVER (ORDER BY id) FROM x ORDER BY id

@@ -172,7 +172,8 @@ func TestIntervalsInTheLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func(oid uint32, text string) string {
-		res := ours.ExecParams(t.Context(), "RETURN <string> $1", [][]byte{[]byte(text)}, []uint32{oid}, nil, nil).Read()
+		res := ours.ExecParams(t.Context(), "RETURN <string> $1", [][]byte{[]byte(text)}, []uint32{oid}, nil,
+			nil).Read()
 		if res.Err != nil {
 			return stateOf(res.Err)
 		}

@@ -90,7 +90,8 @@ func TestStoredIntervals(t *testing.T) {
 	f.ask("SET dialect = 'sql'")
 	for _, text := range []string{"'1 mon'", "make_interval(years => 1)", "'-1 day'", "interval '1 day -25:00'",
 		"timestamp '2024-01-01' - timestamp '2024-01-02'"} {
-		for _, write := range []string{"INSERT INTO v (id, d) VALUES ('v:1', %s)", "INSERT INTO v (id, d) SELECT 'v:1', interval %s",
+		for _, write := range []string{"INSERT INTO v (id, d) VALUES ('v:1', %s)",
+			"INSERT INTO v (id, d) SELECT 'v:1', interval %s",
 			"INSERT INTO v (id, l) VALUES ('v:1', ARRAY[interval '1 day', %s])"} {
 			if strings.HasPrefix(text, "make") || strings.HasPrefix(text, "i") || strings.HasPrefix(text, "t") {
 				write = strings.Replace(write, "interval %s", "%s", 1)

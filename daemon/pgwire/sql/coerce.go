@@ -96,6 +96,11 @@ func sameForm(a, b pgtype.OID) bool {
 func (b *binder) castExpr(x *cast, ns *names) (*bound, error) {
 	oid, ok := pgtype.Named(x.to.name)
 	if !ok {
+		if rel, err := b.env.Relation("", x.to.name); err != nil {
+			return nil, err
+		} else if rel != nil {
+			return nil, rowCast(x)
+		}
 		return nil, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", x.to.name).At(x.to.pos)
 	}
 	if a, ok := x.x.(*arrayLit); ok && len(a.elems) == 0 && pgtype.IsArray(oid) {

@@ -14,6 +14,7 @@ func FuzzParse(f *testing.F) {
 		"DELETE FROM t WHERE EXISTS (SELECT 1)",
 		"SELECT E'\\n\\x41', $tag$ x $tag$, U&'d', 1.5e-3, CASE WHEN a THEN 1 END, extract(year FROM t), a NOT LIKE 'x' ESCAPE '!'",
 		"SELECT ((((((1))))))",
+		"SELECT r.* FROM t, jsonb_populate_record(t, $1) AS r, json_populate_recordset(NULL::t, '[{}]') AS q(a, b)",
 		"SELECT interval '1-2' year to month, a::interval second (2), interval(3) '1 mon', b::interval(2) FROM t, CURRENT_TIME(0)",
 		"SELECT timetz '10:00+02' AT TIME ZONE 'UTC', CAST(a AS time with time zone), -interval '1 day' hour",
 		"WITH q AS (SELECT 1) UPDATE t SET a = q.b FROM q, u WHERE t.id = q.c RETURNING *; TRUNCATE TABLE a, b RESTART IDENTITY",

@@ -185,8 +185,8 @@ func (p *parser) keywordExpr(t Token) Expr {
 			r, _ := p.row()
 			return p.overlaps(r)
 		}
-	case "interval", "date", "timestamp", "timestamptz", "time", "timetz", "numeric", "text", "bool", "uuid", "json", "jsonb",
-		"regclass", "name":
+	case "interval", "date", "timestamp", "timestamptz", "time", "timetz", "numeric", "text", "bool", "uuid", "json",
+		"jsonb", "regclass", "name":
 		return p.typedLiteral(t)
 	case "extract", "substring", "trim", "position", "overlay":
 		if p.peekAt(1).Is("(") {

@@ -15,7 +15,8 @@ func castClock(v value.Value, from, to pgtype.OID, st *pgtype.Style) (value.Valu
 	}
 	if from == pgtype.Time {
 		s, err := pgtype.SpanOf(v)
-		return pgtype.Clock{Micros: int64(s.Days)*pgtype.MicrosPerDay + s.Micros, Offset: pgtype.OffsetNow(st)}.Value(), err
+		c := pgtype.Clock{Micros: int64(s.Days)*pgtype.MicrosPerDay + s.Micros, Offset: pgtype.OffsetNow(st)}
+		return c.Value(), err
 	}
 	d := v.Datetime()
 	local := castTime(d, from, pgtype.Timestamp, st).Datetime()
@@ -98,8 +99,8 @@ func extractClock(unit string, v value.Value, oid pgtype.OID) (value.Value, erro
 // noUnit refuses a unit that a type does not have: others know it, or none does.
 func noUnit(unit string, oid pgtype.OID) error {
 	switch unit {
-	case "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy", "isoyear",
-		"julian", "timezone", "timezone_hour", "timezone_minute":
+	case "day", "week", "month", "quarter", "year", "decade", "century", "millennium", "dow", "isodow", "doy",
+		"isoyear", "julian", "timezone", "timezone_hour", "timezone_minute":
 		return sqlstate.New(sqlstate.FeatureNotSupported, "unit %q not supported for type %s", unit, pgtype.Format(oid))
 	}
 	return sqlstate.New(sqlstate.InvalidParameter, "unit %q not recognized for type %s", unit, pgtype.Format(oid))
