@@ -250,8 +250,8 @@ func (g *queries) expr(depth int, kind string, fields []field) string {
 	case "time":
 		return g.one("date_trunc('"+g.one("day", "month", "hour", "year", "week", "minute")+"', "+e("time")+")",
 			e("time")+
-				" + interval '1 day'", e("time")+" - interval '1 mon -1 day'",
-			e("time")+" - interval '90 minutes'", "("+e("time")+")::date::timestamptz")
+				" + interval '1 mon -1 day'", e("time")+" - interval '90 minutes'",
+			"("+e("time")+")::date::timestamptz")
 	}
 	return g.condition(depth, fields)
 }

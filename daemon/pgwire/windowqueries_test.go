@@ -105,8 +105,7 @@ func (g *queries) frame(fields []field) (text string, ordered bool) {
 			"float":   func() string { return g.one("0", "1.5", "3.75", "1e20", "'Infinity'") },
 			"numeric": func() string { return g.one("0", "1.5", "3", "0.25") },
 			"time": func() string {
-				return g.one("'1 day'", "'1 mon'", "interval '1 mon 20 days'", "interval '59 days'",
-					"'90 minutes'", "'10000 days'")
+				return g.one("'1 mon'", "interval '1 mon 29 days'", "'90 minutes'", "'10000 days'")
 			},
 		}[kind]
 		if offset != nil {

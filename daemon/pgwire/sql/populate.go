@@ -44,7 +44,8 @@ func (b *binder) populate(f *funcRef, ns *names) (*recordOf, error) {
 	if source.oid != form {
 		return nil, noFunction(c, []pgtype.OID{base.oid, source.oid})
 	}
-	r := &recordOf{name: c.name, at: map[string]int{}, source: source, base: base, set: strings.HasSuffix(c.name, "set")}
+	r := &recordOf{name: c.name, at: map[string]int{}, source: source, base: base}
+	r.set = strings.HasSuffix(c.name, "set")
 	for i, col := range base.fields {
 		r.at[col.Name] = i
 		r.cols = append(r.cols, Column{Name: col.Name, OID: col.OID})
