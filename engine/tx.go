@@ -8,6 +8,7 @@ import (
 
 	"github.com/nacredb/nacre/engine/access"
 	"github.com/nacredb/nacre/engine/errs"
+	"github.com/nacredb/nacre/engine/prepare"
 	"github.com/nacredb/nacre/engine/query"
 	"github.com/nacredb/nacre/engine/record"
 	"github.com/nacredb/nacre/engine/txn"
@@ -228,6 +229,24 @@ func (t *Tx) RollbackTo(sp *Savepoint) error {
 	t.tx.RollbackTo(sp.at)
 	t.log.RollbackTo(sp.log)
 	return nil
+}
+
+// ExecuteAt is Execute for statements that read: they see what t saw when sp was made. One that writes fails.
+func (t *Tx) ExecuteAt(ctx context.Context, sp *Savepoint, text string, vars *value.Object) (out []Result, err error) {
+	err = t.s.run(ctx, t, text, vars, func(ctx context.Context, q *query.Query, script *prepare.Script) error {
+		return t.tx.At(sp.at, func() error {
+			out = q.Run(ctx, script)
+			return nil
+		})
+	})
+	return out, err
+}
+
+// StreamAt is Stream for statements that read: they see what t saw when sp was made. One that writes fails.
+func (t *Tx) StreamAt(ctx context.Context, sp *Savepoint, text string, vars *value.Object, sink Sink) error {
+	return t.s.run(ctx, t, text, vars, func(ctx context.Context, q *query.Query, script *prepare.Script) error {
+		return t.tx.At(sp.at, func() error { return q.Stream(ctx, script, sink) })
+	})
 }
 
 // Commit makes t's changes visible.

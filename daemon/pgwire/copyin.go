@@ -270,7 +270,7 @@ func (in *copyIn) value(p *copyPlace, f *copyField) (v value.Value, err error) {
 	case p.linked && v.Kind() == value.KindString:
 		return in.r.link(p.col.Name, v)
 	}
-	return v, nil
+	return pgtype.StoredDuration(v)
 }
 
 // textBlock is how many bytes of texts of fields there is made room for at once.

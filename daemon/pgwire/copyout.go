@@ -130,7 +130,7 @@ func (o *copyOut) scan(ctx context.Context, r *tableRelation, cols []int) error 
 	}
 	d := &directScan{c: o.c, r: r, picked: cols, slots: value.NewSlots(names)}
 	text, vars := r.query(&sql.Scan{}, everyRow, 0, true)
-	return r.run(ctx, text, vars, func(rows []value.Value) error {
+	return r.run(ctx, text, vars, false, func(rows []value.Value) error {
 		o.c.wmu.Lock()
 		defer o.c.wmu.Unlock()
 		for _, rec := range rows {

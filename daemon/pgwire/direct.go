@@ -82,7 +82,7 @@ func (r *tableRelation) exactly(filters []sql.Filter) bool {
 func (d *directScan) run(ctx context.Context) error {
 	defer d.slots.Close()
 	text, vars := d.r.query(d.scan, everyRow, 0, true)
-	return d.r.run(ctx, text, vars, d.send)
+	return d.r.run(ctx, text, vars, false, d.send)
 }
 
 // send writes rows.

@@ -246,11 +246,19 @@ UPDATE x SET (s, n) = (SELECT max(s), count(*) FROM z) RETURNING *
 UPDATE x SET (s, n) = (SELECT y.s, y.n FROM y WHERE y.k = x.k) RETURNING *
 UPDATE y SET (k, b) = (SELECT y.n, y.s IS NULL) RETURNING *
 INSERT INTO y (id, n) VALUES ('y:1', 7) ON CONFLICT (id) DO UPDATE SET (k, b) = (SELECT y.n + count(*), y.s = 'a' FROM z) RETURNING *
+UPDATE x SET n = 0 WHERE k > (SELECT count(*) FROM z) RETURNING id, (SELECT sum(k) FROM x q), (SELECT q.n FROM x q WHERE q.id = x.id), (SELECT count(*) FROM z)
+INSERT INTO y (id, k) VALUES ('y:1', 7), ('y:9', 8) ON CONFLICT (id) DO UPDATE SET k = (SELECT count(n) FROM y) WHERE NOT EXISTS (SELECT 1 FROM y q WHERE q.s = 'a') RETURNING *, (SELECT max(n) FROM y), (SELECT count(*) FROM z)
+DELETE FROM x RETURNING id, (SELECT count(*) FROM x), (SELECT max(q.s) FROM y q WHERE q.n = x.n), ARRAY(SELECT n FROM z)
 SELECT k, stddev(n), var_pop(d), corr(f, n), regr_count(n, k) FROM x GROUP BY k ORDER BY k
 SELECT stddev(n), variance(d), corr(n, k), regr_count(n, k) FROM y
 SELECT id, stddev_pop(n) OVER (ORDER BY id ROWS 2 PRECEDING), covar_pop(n, f) OVER (ORDER BY n, id) FROM y ORDER BY id
 SELECT y.id, r.n, r.s FROM y, jsonb_to_recordset(jsonb_build_array(to_jsonb(y))) AS r(n int8, s text) ORDER BY 1
+SELECT y.id, r.* FROM y, jsonb_populate_record(y, '{"k": 9}') AS r ORDER BY 1
+SELECT r.* FROM z, jsonb_populate_recordset(z, '[{}, {"n": 1}]') AS r
+SELECT x.id, r.n, r.s FROM x LEFT JOIN LATERAL jsonb_populate_record(NULL::z, to_jsonb(x)) AS r ON true ORDER BY 1
 SELECT r.n, r.d FROM z, LATERAL jsonb_to_record(to_jsonb(z)) AS r(n int, d date)
+SELECT id, t + interval '1 mon' * n, age(t, timestamptz '2024-01-01'), t::timetz, make_interval(months => n::int) FROM y ORDER BY id
+SELECT id, count(*) OVER (ORDER BY t RANGE '1 mon' PRECEDING), sum(t - timestamptz '2024-01-01') OVER (ORDER BY id) FROM x ORDER BY id
 SELECT id FROM y WHERE (t, interval '30 days') OVERLAPS (timestamptz '2024-01-01', now()) ORDER BY id
 UPDATE y SET k = n RETURNING *
 UPDATE y SET k = 5 WHERE n = 2 RETURNING id

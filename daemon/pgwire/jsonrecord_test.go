@@ -82,15 +82,64 @@ func TestRecordsOfJSONAgainstPostgreSQL(t *testing.T) {
 	}
 }
 
-// There are no types of rows that the populating functions could fill.
+// populateQueries are answered as PostgreSQL does.
+const populateQueries = `
+SELECT * FROM jsonb_populate_record(null::p, '{"a": 1, "name": "x", "nothing": [1]}')
+SELECT id, b, l, j->'x'->>0, ok, t FROM json_populate_record(NULL::p, '{"b": 1.5, "t": "2024-01-02T03:04:05Z", "l": [1, null, 3], "j": {"x": [1]}, "ok": true}')
+SELECT * FROM jsonb_populate_recordset(null::p, '[{"a": 1}, {"a": "2", "name": 5}, {}, {"a": null}]')
+SELECT r.name, r.a + 1 FROM json_populate_recordset(CAST(NULL AS p), '[{"a": 1, "name": "x"}, {"a": 2}]') AS r ORDER BY r.a
+SELECT x, y FROM jsonb_populate_record(null::p, '{"a": 1, "name": "n"}') AS q(x, y)
+SELECT * FROM jsonb_populate_record(null::p, NULL)
+SELECT count(*) FROM jsonb_populate_recordset(null::p, NULL)
+SELECT * FROM jsonb_populate_record(null::p, '{"a": "x"}')
+SELECT * FROM jsonb_populate_record(null::p, '{"a": "99999999999999999999"}')
+SELECT * FROM jsonb_populate_record(ROW (1, 2), '{"a": 1}')
+SELECT r.* FROM (SELECT id, a FROM p) q, jsonb_populate_record(q, '{"a": 1}') AS r
+WITH q AS (SELECT id, a FROM p) SELECT r.* FROM q, jsonb_populate_record(q, '{"a": 1}') AS r
+SELECT * FROM jsonb_populate_record(null::p, '[1]')
+SELECT * FROM jsonb_populate_record(null::p, '1')
+SELECT * FROM jsonb_populate_recordset(null::p, '{"a": 1}')
+SELECT * FROM jsonb_populate_recordset(null::p, '[1]')
+SELECT * FROM jsonb_populate_record(null::nothing, '{"a": 1}')
+SELECT * FROM jsonb_populate_record(null, '{"a": 1}')
+SELECT * FROM jsonb_populate_record(1, '{"a": 1}')
+SELECT * FROM jsonb_populate_record(null::p, '{"a": 1}'::json)
+SELECT * FROM jsonb_populate_record(null::p, '{"a": 1}') AS q(a int)
+INSERT INTO p SELECT * FROM jsonb_populate_recordset(null::p, '[{"id": "p:1", "a": 1, "name": "one"}, {"id": "p:2", "a": 2, "b": 2.5}]') RETURNING *
+SELECT r.* FROM p, jsonb_populate_record(p, '{"a": 7, "nothing": 1}') AS r ORDER BY r.id
+SELECT r.* FROM p, jsonb_populate_record(p, jsonb_build_object('name', p.id, 'b', NULL)) AS r ORDER BY r.id
+SELECT p.id, r.a, r.name FROM p, jsonb_populate_recordset(p, '[{"a": 8}, {"name": "z"}]') AS r ORDER BY 1, 2
+SELECT r.x, r.y FROM (SELECT 1 AS x, 'a'::text AS y) q, jsonb_populate_record(q, '{"x": 5}') AS r
+UPDATE p SET (a, name) = (SELECT r.a, r.name FROM jsonb_populate_record(p, '{"name": "new"}') r) RETURNING id, a, name
+SELECT p.id, r.a FROM p LEFT JOIN LATERAL jsonb_populate_record(null::p, to_jsonb(p)) r ON r.a = p.a ORDER BY 1
+SELECT NULL::nothing
+`
+
+func TestPopulatingAgainstPostgreSQL(t *testing.T) {
+	pg, ours, d := beside(t)
+	run(t, d, `DEFINE TABLE p SCHEMAFULL; DEFINE FIELD a ON p TYPE option<int>; DEFINE FIELD b ON p TYPE option<float>;
+		DEFINE FIELD j ON p TYPE option<object> FLEXIBLE; DEFINE FIELD l ON p TYPE option<array<int>>;
+		DEFINE FIELD name ON p TYPE option<string>; DEFINE FIELD ok ON p TYPE option<bool>;
+		DEFINE FIELD t ON p TYPE option<datetime>`)
+	if _, err := pg.Exec(t.Context(), `CREATE TABLE p (id text PRIMARY KEY, a int8, b float8, j jsonb, l int8[], name text,
+		ok bool, t timestamptz)`).ReadAll(); err != nil {
+		t.Fatal(err)
+	}
+	answerAlike(t, pg, ours, populateQueries)
+}
+
+// What is no row of a table, and rows that are not taken apart in FROM, are refused in words.
 func TestPopulatingIsRefused(t *testing.T) {
-	addr, _ := start(t, unauthenticated)
+	addr, d := start(t, unauthenticated)
+	run(t, d, "DEFINE TABLE p SCHEMAFULL; DEFINE FIELD a ON p TYPE option<int>")
 	f := login(t, addr)
 	f.ask("SET dialect = 'sql'")
-	for _, name := range []string{"json_populate_record", "jsonb_populate_record", "json_populate_recordset",
-		"jsonb_populate_recordset"} {
-		if got := f.ask("SELECT * FROM " + name + "(NULL, '{}')"); !strings.HasSuffix(got, "E!0A000 ZI") {
-			t.Errorf("%s: %s", name, got)
+	for _, text := range []string{"SELECT jsonb_populate_record(NULL::p, '{}')", "SELECT NULL::p", "SELECT ROW ('x', 1)::p",
+		"SELECT * FROM jsonb_populate_record(ROW ('x', 1)::p, '{}')", "SELECT (json_populate_record(NULL::p, '{}')).a",
+		"SELECT * FROM jsonb_populate_record(NULL::p, '{}', true)",
+		"SELECT * FROM jsonb_populate_recordset(NULL::p, '[]') WITH ORDINALITY"} {
+		if got := f.ask(text); !strings.HasSuffix(got, "E!0A000 ZI") {
+			t.Errorf("%s: %s", text, got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package pgwire_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -80,15 +81,35 @@ func TestTimesAgainstPostgreSQL(t *testing.T) {
 	answerAlike(t, pg, ours, timeQueries)
 }
 
-// Intervals are durations: what would have months or be negative is refused.
-func TestIntervalsWithoutMonths(t *testing.T) {
-	addr, _ := start(t, unauthenticated)
+// A column of durations has no months and nothing negative, which are refused; days are its days of 24 hours.
+func TestStoredIntervals(t *testing.T) {
+	addr, d := start(t, unauthenticated)
+	run(t, d, `DEFINE TABLE v SCHEMAFULL; DEFINE FIELD d ON v TYPE option<duration>;
+		DEFINE FIELD l ON v TYPE option<array<duration>>`)
 	f := login(t, addr)
 	f.ask("SET dialect = 'sql'")
-	for _, text := range []string{"make_interval(years => 1)", "make_interval(0, 2)", "make_interval(days => -1)",
-		"make_interval(days => 1, secs => -86400.5)", "justify_days('30 days')", "justify_interval('40 days')"} {
-		if got := f.ask("SELECT " + text); !strings.HasSuffix(got, "E!22023 ZI") {
-			t.Errorf("%s: %s", text, got)
+	for _, text := range []string{"'1 mon'", "make_interval(years => 1)", "'-1 day'", "interval '1 day -25:00'",
+		"timestamp '2024-01-01' - timestamp '2024-01-02'"} {
+		for _, write := range []string{"INSERT INTO v (id, d) VALUES ('v:1', %s)",
+			"INSERT INTO v (id, d) SELECT 'v:1', interval %s",
+			"INSERT INTO v (id, l) VALUES ('v:1', ARRAY[interval '1 day', %s])"} {
+			if strings.HasPrefix(text, "make") || strings.HasPrefix(text, "i") || strings.HasPrefix(text, "t") {
+				write = strings.Replace(write, "interval %s", "%s", 1)
+			}
+			if got := f.ask(fmt.Sprintf(write, text)); got != "E!0A000 ZI" {
+				t.Errorf(write+": %s", text, got)
+			}
 		}
 	}
+	f.want("INSERT INTO v (id, d, l) VALUES ('v:1', '36:00', ARRAY[interval '1 mon' - interval '1 mon' + '25:00', '-1 day 24:00']) RETURNING d, l",
+		"T[d:1186 l:1187] D[1 day 12:00:00|{\"1 day 01:00:00\",00:00:00}] C(INSERT 0 1) ZI")
+	f.want("UPDATE v SET d = d - '37:00'", "E!0A000 ZI")
+	f.want("UPDATE v SET d = d + '2 days -01:00' RETURNING d, d * 2.5, d - '1 mon', -d, d > '1 mon', extract(hour FROM d)",
+		"T[d:1186 ?column?:1186 ?column?:1186 ?column?:1186 ?column?:16 extract:1700] D[3 days 11:00:00|7 days 39:30:00|-1 mons +3 days 11:00:00|-3 days -11:00:00|f|11] C(UPDATE 1) ZI")
+	f.want("SELECT count(*) FROM v WHERE d = '83:00' AND d IN ('2 days 35:00', '1 mon') AND d BETWEEN '-1 mon' AND '1 mon'",
+		"T[count:20] D[1] C(SELECT 1) ZI")
+	if got := f.answer("COPY v (id, d) FROM STDIN <<< 2\t1 mon"); !strings.Contains(got, "Code:0A000") {
+		t.Errorf("COPY: %s", got)
+	}
+	f.want("SELECT count(*) FROM v", "T[count:20] D[1] C(SELECT 1) ZI")
 }

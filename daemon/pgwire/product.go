@@ -2,6 +2,7 @@ package pgwire
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -243,9 +244,34 @@ func vars(args []value.Value) *value.Object {
 	return value.NewObject(fields...)
 }
 
+// stored is k with the durations of the language for the intervals among its arguments.
+func (k *call) stored() (*call, error) {
+	out := k
+	for i, a := range k.args {
+		v, err := pgtype.StoredDuration(a)
+		if err != nil {
+			return nil, err
+		}
+		if v.Kind() == a.Kind() && a.Kind() != value.KindArray {
+			continue
+		}
+		if out == k {
+			copied := *k
+			copied.args = slices.Clone(k.args)
+			out = &copied
+		}
+		out.args[i] = v
+	}
+	return out, nil
+}
+
 func (p *product) run(ctx context.Context, c *conn, k *call) (string, error) {
 	if p.tag.word != "SELECT" {
 		defer c.changed() // it may have changed definitions, or the place
+	}
+	k, err := k.stored()
+	if err != nil {
+		return "", err
 	}
 	if p.gql {
 		return p.program(ctx, c, k)
@@ -254,7 +280,7 @@ func (p *product) run(ctx context.Context, c *conn, k *call) (string, error) {
 		return "SET", p.setVariable(ctx, c, k)
 	}
 	a := &answer{p: p, c: c, out: k.out, json: k.json || c.settings.resultJSON}
-	err := c.srv.RPC.StreamTo(ctx, c.session, c.tx.tx, p.text, vars(k.args), a)
+	err = c.srv.RPC.StreamTo(ctx, c.session, c.tx.tx, p.text, vars(k.args), a)
 	if err == nil && a.err != nil && !a.began && c.tx.tx == nil && strings.HasPrefix(a.err.Msg,
 		"The statement writes, but has begun to answer") {
 		// The rows that were kept so far came to nothing: run it as a whole.

@@ -250,7 +250,8 @@ func (g *queries) expr(depth int, kind string, fields []field) string {
 	case "time":
 		return g.one("date_trunc('"+g.one("day", "month", "hour", "year", "week", "minute")+"', "+e("time")+")",
 			e("time")+
-				" + interval '1 day'", e("time")+" - interval '90 minutes'", "("+e("time")+")::date::timestamptz")
+				" + interval '1 mon -1 day'", e("time")+" - interval '90 minutes'",
+			"("+e("time")+")::date::timestamptz")
 	}
 	return g.condition(depth, fields)
 }
@@ -286,7 +287,7 @@ func (g *queries) condition(depth int, fields []field) string {
 	case 10:
 		return "(" + e("text") + g.one(" ~ ", " !~ ", " ~* ") + g.one("'^a'", "'b$'", "'[ab]+'", "'.'") + ")"
 	case 11:
-		end := func() string { return g.one(e("time"), "interval '1 day'", "interval '40 days'") }
+		end := func() string { return g.one(e("time"), "interval '1 day'", "interval '-1 mon 40 days'") }
 		return "((" + e("time") + ", " + end() + ") OVERLAPS (" + e("time") + ", " + end() + "))"
 	}
 	return "(" + e(kind) + g.one(" = ", " <> ", " < ", " <= ", " > ", " >= ") + e(kind) + ")"

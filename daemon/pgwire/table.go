@@ -82,18 +82,25 @@ func (r *tableRelation) stream(ctx context.Context, s *sql.Scan, of part, most i
 	yield func([]value.Value) error) (int64, error) {
 	text, vars := r.query(s, of, most, false)
 	out := &scanRows{r: r, s: s, yield: yield}
-	err := r.run(ctx, text, vars, out.take)
+	err := r.run(ctx, text, vars, s.Now, out.take)
 	return out.n, err
 }
 
-// run runs a SELECT in the transaction of the connection, where there is one. take gets its rows as they come.
-func (r *tableRelation) run(ctx context.Context, text string, vars *value.Object,
+// run runs a SELECT in the transaction of the connection, where there is one. now is that of a Scan. take gets its rows
+// as they come.
+func (r *tableRelation) run(ctx context.Context, text string, vars *value.Object, now bool,
 	take func([]value.Value) error) error {
-	stream, out := r.c.session.Stream, &rowSink{take: take}
-	if r.c.tx.tx != nil {
-		stream = r.c.tx.tx.Stream
+	out := &rowSink{take: take}
+	var err error
+	switch tx := &r.c.tx; {
+	case tx.tx == nil:
+		err = r.c.session.Stream(ctx, text, vars, out)
+	case tx.before == nil || now:
+		err = tx.tx.Stream(ctx, text, vars, out)
+	default:
+		err = tx.tx.StreamAt(ctx, tx.before, text, vars, out)
 	}
-	if err := stream(ctx, text, vars, out); err != nil {
+	if err != nil {
 		return err
 	}
 	return out.failed
@@ -300,11 +307,16 @@ func (r *tableRelation) Count(ctx context.Context, s *sql.Scan) (n int64, ok boo
 	}
 	text, vars := r.query(s, everyRow, 0, true)
 	_, rest, _ := strings.Cut(text, " FROM ")
-	run := r.c.session.Execute
-	if r.c.tx.tx != nil {
-		run = r.c.tx.tx.Execute
+	var res []engine.Result
+	text = "SELECT count() FROM " + rest + " GROUP ALL"
+	switch tx := &r.c.tx; {
+	case tx.tx == nil:
+		res, err = r.c.session.Execute(ctx, text, vars)
+	case tx.before == nil || s.Now:
+		res, err = tx.tx.Execute(ctx, text, vars)
+	default:
+		res, err = tx.tx.ExecuteAt(ctx, tx.before, text, vars)
 	}
-	res, err := run(ctx, "SELECT count() FROM "+rest+" GROUP ALL", vars)
 	if err != nil {
 		return 0, false, err
 	}
@@ -504,6 +516,19 @@ type tableWriter struct {
 	blind bool            // no columns of what is written are returned
 }
 
+// Begin implements sql.Writer. A run that asks for it is no Single one, so there is a transaction.
+func (w *tableWriter) Begin() (end func(), err error) {
+	if w.c.tx.tx == nil {
+		return nil, errs.Internal("a statement with queries is written without a transaction")
+	}
+	before, err := w.c.tx.tx.Savepoint()
+	if err != nil {
+		return nil, err
+	}
+	w.c.tx.before = before
+	return func() { w.c.tx.before = nil }, nil
+}
+
 // write runs one statement of the language that writes one record, and gives its row: without values where none are
 // returned, nil where nothing was written or the user may not see it.
 func (w *tableWriter) write(r *tableRelation, text string, vars *value.Object) ([]value.Value, error) {
@@ -585,7 +610,7 @@ func (r *tableRelation) content(cols []string, row []value.Value) (id value.Valu
 // stored is v as a record has it in a column: the name of a record becomes a record.
 func (r *tableRelation) stored(column string, v value.Value) (value.Value, error) {
 	if v.Kind() != value.KindString {
-		return v, nil
+		return pgtype.StoredDuration(v)
 	}
 	for _, col := range r.t.Columns {
 		if col.Name == column && (col.Ref != "" || r.linked(column)) {

@@ -14,6 +14,7 @@ import (
 type transaction struct {
 	tx       *engine.Tx // nil: none, or one that has ended already while its block goes on
 	known    engine.Knowledge
+	before   *engine.Savepoint // where not nil, what is read is what there was then; see tableWriter.Begin
 	block    bool
 	failed   bool
 	readOnly bool

@@ -104,7 +104,9 @@ func (g *queries) frame(fields []field) (text string, ordered bool) {
 			"int":     func() string { return g.one("0", "1", "2", "5", "1000") },
 			"float":   func() string { return g.one("0", "1.5", "3.75", "1e20", "'Infinity'") },
 			"numeric": func() string { return g.one("0", "1.5", "3", "0.25") },
-			"time":    func() string { return g.one("'1 day'", "interval '59 days'", "'90 minutes'", "'10000 days'") },
+			"time": func() string {
+				return g.one("'1 mon'", "interval '1 mon 29 days'", "'90 minutes'", "'10000 days'")
+			},
 		}[kind]
 		if offset != nil {
 			return "ORDER BY " + key + " RANGE " + g.extent(offset) + exclude, false

@@ -75,6 +75,7 @@ type changes struct {
 	turn  *kv.Turn // taken by TakeTurn; released when the transaction ends
 	told  []byte   // of Tell
 	ends  []func() // of OnEnd
+	past  bool     // see At
 }
 
 // hook is a function to run after the commit, with its subject.
@@ -309,7 +310,7 @@ func (tx *Tx) grow(key []byte, n int) error {
 	if tx.done {
 		return ErrDone
 	}
-	if !tx.opt.Write {
+	if !tx.opt.Write || tx.past {
 		return ErrReadOnly
 	}
 	if err := kv.CheckKey(key); err != nil {
@@ -421,6 +422,20 @@ func (tx *Tx) RollbackTo(sp Savepoint) {
 	tx.held.Rewind(sp.held + int64(tx.reads.bytes))
 	clear(tx.hooks[sp.hooks:])
 	tx.hooks = tx.hooks[:sp.hooks]
+}
+
+// At calls f, to which the transaction shows what it showed when sp was taken; sp must not be void. Writes fail with
+// ErrReadOnly until f returns. What f reads counts as read.
+func (tx *Tx) At(sp Savepoint, f func() error) error {
+	if tx.changes == nil {
+		return f()
+	}
+	buf, adds, hooks, past := tx.buf.Snapshot(), tx.adds.Snapshot(), tx.hooks, tx.past
+	tx.buf, tx.adds, tx.hooks, tx.past = sp.buf, sp.adds, hooks[:sp.hooks:sp.hooks], true
+	defer func() {
+		tx.buf, tx.adds, tx.hooks, tx.past = buf, adds, append(hooks, tx.hooks[sp.hooks:]...), past
+	}()
+	return f()
 }
 
 // OnCommit registers fn to run after a successful commit, in order of registration, in the

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/nacredb/nacre/engine/errs"
 	"github.com/nacredb/nacre/engine/kv"
 	"github.com/nacredb/nacre/engine/kv/mem"
 	"github.com/nacredb/nacre/engine/txn"
-	"pgregory.net/rapid"
 )
 
 var ctx = context.Background()
@@ -168,6 +169,50 @@ func TestSavepoints(t *testing.T) {
 	}
 	want(t, "committed", all(t, st), "a=1 b=1 e=1 n=5")
 	want(t, "hooks", strings.Join(ran, " "), "first second")
+}
+
+// TestReadsAtSavepoint: what reads in the past sees neither later writes nor their notes, and counts as read.
+func TestReadsAtSavepoint(t *testing.T) {
+	st := mem.New()
+	commit(t, st, "a=1 b=1")
+	tx := begin(t, st, true)
+	do(t, tx, "c=1 n+5")
+	var ran []string
+	note := func(name string) { tx.Note(name, func(kv.Version) { ran = append(ran, name) }) }
+	note("first")
+	sp := tx.Savepoint()
+	do(t, tx, "a=2 -b c=2 n+7 d=1")
+	note("second")
+	for range 2 {
+		err := tx.At(sp, func() error {
+			want(t, "before", scan(t, tx, "", "", txn.ScanOptions{}), "a=1 b=1 c=1 n=5")
+			tx.Notes(func(n any) { want(t, "note", n.(string), "first") })
+			inner := tx.Savepoint()
+			tx.RollbackTo(inner) // as a statement that fails does
+			return errors.New("of f")
+		})
+		if err == nil || err.Error() != "of f" {
+			t.Errorf("got %v", err)
+		}
+		want(t, "now", scan(t, tx, "", "", txn.ScanOptions{}), "a=2 c=2 d=1 n=12")
+	}
+	do(t, tx, "e=1")
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "committed", all(t, st), "a=2 c=2 d=1 e=1 n=12")
+	want(t, "hooks", strings.Join(ran, " "), "first second")
+
+	tx = begin(t, st, true)
+	sp = tx.Savepoint()
+	do(t, tx, "a=3")
+	if err := tx.At(sp, func() error { _, err := tx.Get([]byte("a")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	commit(t, st, "a=4")
+	if err := tx.Commit(ctx); !errors.Is(err, kv.ErrConflict) {
+		t.Errorf("what was read has changed: %v", err)
+	}
 }
 
 func TestDeleteRange(t *testing.T) {
@@ -416,7 +461,7 @@ func TestBufferAgreesWithMap(t *testing.T) {
 			var states []map[string]string
 			for i := range rapid.IntRange(0, 60).Draw(t, "steps") {
 				k := key.Draw(t, "key")
-				switch rapid.IntRange(0, 6).Draw(t, "op") {
+				switch rapid.IntRange(0, 7).Draw(t, "op") {
 				case 0, 1:
 					now[k] = fmt.Sprint("v", i)
 					tx.Set([]byte(k), []byte(now[k]))
@@ -426,6 +471,21 @@ func TestBufferAgreesWithMap(t *testing.T) {
 				case 3:
 					marks, states = append(marks, tx.Savepoint()), append(states, clone(now))
 				case 4:
+					if len(marks) == 0 {
+						break
+					}
+					at := rapid.IntRange(0, len(marks)-1).Draw(t, "seen")
+					err := tx.At(marks[at], func() error {
+						compare(t, tx, states[at], k, key.Draw(t, "end"), txn.ScanOptions{})
+						if err := tx.Set([]byte(k), []byte("late")); !errors.Is(err, txn.ErrReadOnly) {
+							t.Fatalf("a write in the past: %v", err)
+						}
+						return nil
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+				case 5:
 					if len(marks) > 0 {
 						at := rapid.IntRange(0, len(marks)-1).Draw(t, "mark")
 						tx.RollbackTo(marks[at])

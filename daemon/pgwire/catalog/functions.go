@@ -82,12 +82,6 @@ func init() {
 			Fields: []sql.Column{{Name: "name", OID: pgtype.Name}, {Name: "default_version", OID: pgtype.Text},
 				{Name: "comment", OID: pgtype.Text}},
 			Eval: func(*sql.Call) (value.Value, error) { return value.ArrayOf(nil), nil }},
-		"age": {Min: 1, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID {
-			if len(oids) == 1 && pgtype.IsInt(oids[0]) {
-				return pgtype.Int4
-			}
-			return pgtype.Interval
-		}, Eval: age},
 	}
 	for name, f := range map[string]*sql.Function{
 		"pg_is_in_recovery": fixed(pgtype.Bool, no), "txid_current": fixed(pgtype.Int8, num(1)),
@@ -134,25 +128,6 @@ func init() {
 		"ts_parser", "ts_template", "statistics_obj"} {
 		plainFunctions["pg_"+kind+"_is_visible"] = fixed(pgtype.Bool, yes)
 	}
-}
-
-func age(c *sql.Call) (value.Value, error) {
-	if c.Args[0].Kind() == value.KindInt {
-		return num(1), nil
-	}
-	if c.Args[0].Kind() != value.KindDatetime {
-		return value.None, sqlstate.New(sqlstate.UndefinedFunction, "age needs a timestamp")
-	}
-	now := time.Now()
-	to, from := value.Datetime{Secs: now.Unix() / 86400 * 86400}, c.Args[0].Datetime()
-	if len(c.Args) > 1 && c.Args[1].Kind() == value.KindDatetime {
-		to, from = from, c.Args[1].Datetime()
-	}
-	d, ok := to.Since(from)
-	if !ok {
-		return value.None, sqlstate.New(sqlstate.InvalidParameter, "a duration cannot be negative")
-	}
-	return value.DurationOf(d), nil
 }
 
 func pretty(n int64) string {

@@ -42,10 +42,16 @@ func AppendBinary(dst []byte, oid OID, v value.Value, st *Style) []byte {
 		return be.AppendUint32(dst, uint32(int32(floorDiv(v.Datetime().Secs-epoch, daySeconds))))
 	case oid == Time && k == value.KindDuration:
 		return be.AppendUint64(dst, v.Duration().Secs*1e6+uint64(v.Duration().Nanos/1000))
-	case oid == Interval && k == value.KindDuration:
-		d := v.Duration()
-		dst = be.AppendUint64(dst, d.Secs*1e6+uint64(d.Nanos/1000))
-		return append(dst, 0, 0, 0, 0, 0, 0, 0, 0)
+	case oid == TimeTZ && k == value.KindClosure:
+		c, _ := ClockOf(v)
+		return be.AppendUint32(be.AppendUint64(dst, uint64(c.Micros)), uint32(-c.Offset))
+	case oid == Interval && IsInterval(v):
+		s, err := SpanOf(v)
+		if err != nil { // a duration of more days has no other form than that of its seconds
+			s = Span{Micros: int64(min(v.Duration().Secs, math.MaxInt64/MicrosPerSecond-1)) * MicrosPerSecond}
+		}
+		dst = be.AppendUint64(dst, uint64(s.Micros))
+		return be.AppendUint32(be.AppendUint32(dst, uint32(s.Days)), uint32(s.Months))
 	case oid == UUID && k == value.KindUUID:
 		u := v.UUID()
 		return append(dst, u[:]...)

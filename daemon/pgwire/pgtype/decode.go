@@ -62,7 +62,7 @@ func Decode(oid OID, b []byte) (value.Value, error) {
 			return value.None, badBinary()
 		}
 		return Parse(JSONB, string(b[1:]), nil)
-	case Timestamptz, Timestamp, Date, Time, Interval:
+	case Timestamptz, Timestamp, Date, Time, Interval, TimeTZ:
 		return decodeTime(oid, b)
 	}
 	return decodeOther(oid, b)
@@ -97,20 +97,15 @@ func decodeTime(oid OID, b []byte) (value.Value, error) {
 	case oid == Date && len(b) == 4:
 		return value.DatetimeOf(value.Datetime{Secs: epoch + int64(int32(be.Uint32(b)))*daySeconds}), nil
 	case oid == Interval && len(b) == 16:
-		micros, days, months := int64(be.Uint64(b)), int32(be.Uint32(b[8:])), int32(be.Uint32(b[12:]))
-		if months != 0 {
-			return value.None, NoMonths()
+		s := Span{Micros: int64(be.Uint64(b)), Days: int32(be.Uint32(b[8:])), Months: int32(be.Uint32(b[12:]))}
+		return s.Value(), nil
+	case oid == TimeTZ && len(b) == 12:
+		micros, west := int64(be.Uint64(b)), int32(be.Uint32(b[8:]))
+		if micros < 0 || micros > MicrosPerDay || west <= -16*3600 || west >= 16*3600 {
+			return value.None, badBinary()
 		}
-		if days > 0 && micros > math.MaxInt64-int64(days)*daySeconds*1_000_000 {
-			return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")
-		}
-		micros += int64(days) * daySeconds * 1_000_000
-		if micros < 0 {
-			return value.None, negativeInterval()
-		}
-		return value.DurationOf(value.Duration{Secs: uint64(micros / 1_000_000),
-			Nanos: uint32(micros%1_000_000) * 1000}), nil
-	case len(b) != 8 || oid == Date || oid == Interval:
+		return Clock{micros, int(-west)}.Value(), nil
+	case len(b) != 8 || oid == Date || oid == Interval || oid == TimeTZ:
 		return value.None, badBinary()
 	}
 	micros := int64(be.Uint64(b))

@@ -9,7 +9,7 @@ import (
 // its binary form is read again.
 func FuzzDecode(f *testing.F) {
 	for _, oid := range []OID{Bool, Int2, Int4, Int8, Float4, Float8, Numeric, Text, Bytea, UUID, Timestamptz, Date,
-		Time, Interval,
+		Time, TimeTZ, Interval,
 		JSON, JSONB, TextArray, ArrayOf(Int8), ArrayOf(Numeric), Oid, Name, Char} {
 		f.Add(oid, []byte("1"))
 		f.Add(oid, []byte("\x00\x00\x00\x01\x00\x00\x00\x00"))
@@ -21,6 +21,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add(Timestamptz, []byte("2024-02-29 12:30:45.123456+05:30 BC"))
 	f.Add(Interval, []byte("P1DT2H3.5S"))
 	f.Add(Interval, []byte("3 days 04:05:06.789"))
+	f.Add(Interval, []byte("@ 1 year -2.5 mons 3-4 05:06:07.8 ago"))
+	f.Add(Interval, []byte("\x00\x00\x00\x00\x00\x00\x00\x01\xff\xff\xff\xff\x00\x00\x00\x01"))
+	f.Add(TimeTZ, []byte("2024-02-29 12:30:45.123456-05:30:15"))
+	f.Add(TimeTZ, []byte("\x00\x00\x00\x00\x00\x00\x00\x01\xff\xff\xff\xff"))
 	f.Add(JSONB, []byte("\x01{\"a\":[1,null]}"))
 	f.Fuzz(func(t *testing.T, oid uint32, b []byte) {
 		st := &Style{}

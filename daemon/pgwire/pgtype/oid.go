@@ -57,6 +57,7 @@ const (
 	Timestamp    OID = 1114
 	Timestamptz  OID = 1184
 	Interval     OID = 1186
+	TimeTZ       OID = 1266
 	NumericArray OID = 1231
 	Numeric      OID = 1700
 	RegProcedure OID = 2202
@@ -191,7 +192,7 @@ func IsReg(oid OID) bool {
 var sqlNames = map[OID]string{
 	Bool: "boolean", Int2: "smallint", Int4: "integer", Int8: "bigint", Float4: "real", Float8: "double precision",
 	Char: `"char"`, BPChar: "character", Varchar: "character varying", Timestamp: "timestamp without time zone",
-	Timestamptz: "timestamp with time zone", Time: "time without time zone", 1266: "time with time zone",
+	Timestamptz: "timestamp with time zone", Time: "time without time zone", TimeTZ: "time with time zone",
 	1560: "bit", 1562: "bit varying",
 }
 
@@ -220,7 +221,7 @@ var aliases = map[string]OID{
 	"boolean":          Bool, "character varying": Varchar, "character": BPChar, "char": BPChar, `"char"`: Char,
 	"decimal": Numeric, "dec": Numeric,
 	"timestamp without time zone": Timestamp, "timestamp with time zone": Timestamptz, "time without time zone": Time,
-	"time with time zone": 1266, "string": Text,
+	"time with time zone": TimeTZ, "string": Text,
 }
 
 // Named finds a type by its name in pg_type or in SQL, "[]" after it for arrays.

@@ -40,9 +40,11 @@ func Parse(oid OID, s string, st *Style) (value.Value, error) {
 	case Time:
 		d, ok := parseClock(strings.TrimSpace(s))
 		if !ok || d.Secs > daySeconds {
-			return value.None, badText(sqlstate.InvalidDatetime, oid, s)
+			return value.None, badClock(oid, s, strings.TrimSpace(s))
 		}
 		return value.DurationOf(d), nil
+	case TimeTZ:
+		return parseTimeTZ(s, st)
 	case Interval:
 		return parseInterval(s)
 	case UUID:

@@ -84,6 +84,13 @@ func appendKind(dst []byte, oid OID, v value.Value, st *Style) []byte {
 		return appendTimestamp(dst, v.Datetime(), st, st)
 	case value.KindDuration:
 		return appendInterval(dst, v.Duration())
+	case value.KindClosure:
+		if s, ok := asSpan(v); ok {
+			return s.append(dst)
+		}
+		if c, ok := ClockOf(v); ok {
+			return c.append(dst)
+		}
 	case value.KindUUID:
 		return append(dst, v.UUID().String()...)
 	case value.KindBytes:
@@ -324,6 +331,13 @@ func TypeOf(v value.Value) OID {
 		return Timestamptz
 	case value.KindDuration:
 		return Interval
+	case value.KindClosure:
+		if _, ok := asSpan(v); ok {
+			return Interval
+		}
+		if _, ok := ClockOf(v); ok {
+			return TimeTZ
+		}
 	case value.KindUUID:
 		return UUID
 	case value.KindBytes:

@@ -102,16 +102,12 @@ func addTo(oid pgtype.OID, total, v value.Value) (value.Value, error) {
 	if total.IsNone() {
 		total = value.Int(0)
 		if oid == pgtype.Interval {
-			total = value.DurationOf(value.Duration{})
+			return v, nil
 		}
 	}
 	to := sumType(oid)
 	if to == pgtype.Interval {
-		d, ok := total.Duration().Add(v.Duration())
-		if !ok {
-			return value.None, outOfRange(to)
-		}
-		return value.DurationOf(d), nil
+		return addSpans(total, v, false)
 	}
 	if total.Kind() == value.KindInt && v.Kind() == value.KindInt && to != pgtype.Float8 && to != pgtype.Float4 {
 		a, b := total.Int(), v.Int()
@@ -128,8 +124,7 @@ func average(oid pgtype.OID, total value.Value, n int64) (value.Value, error) {
 	}
 	switch avgType(oid) {
 	case pgtype.Interval:
-		d, _ := value.DurationFromSeconds(total.Duration().Seconds() / float64(n))
-		return value.DurationOf(d), nil
+		return scaled(total, float64(n), true)
 	case pgtype.Float8:
 		return calculate("/", pgtype.Float8, total, value.Int(n))
 	}

@@ -112,9 +112,10 @@ type (
 
 // typeName is a type as it is written.
 type typeName struct {
-	name string
-	pos  int
-	mods []Token // in parentheses behind it: a length, or a precision and a scale
+	name   string
+	pos    int
+	mods   []Token       // in parentheses behind it: a length, or a precision and a scale
+	fields pgtype.Fields // of an interval
 }
 
 type orderKey struct {

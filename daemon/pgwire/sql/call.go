@@ -250,14 +250,26 @@ type setCall struct {
 
 // args binds the arguments of a function.
 func (b *binder) args(c *call, fn *Function, ns *names) (args []*bound, oids []pgtype.OID, err error) {
-	for i, x := range c.args {
+	for _, x := range c.args {
 		a, err := b.expr(x, ns)
 		if err != nil {
 			return nil, nil, err
 		}
+		args, oids = append(args, a), append(oids, a.oid)
+	}
+	var wants []pgtype.OID
+	if fn != nil {
+		wants = fn.Args
+		if fn.Resolve != nil && len(args) > 0 {
+			if resolved := fn.Resolve(oids); resolved != nil {
+				wants = resolved
+			}
+		}
+	}
+	for i, a := range args {
 		want := pgtype.OID(0)
-		if fn != nil && len(fn.Args) > 0 {
-			want = fn.Args[min(i, len(fn.Args)-1)]
+		if len(wants) > 0 {
+			want = wants[min(i, len(wants)-1)]
 		}
 		switch {
 		case want != 0 && (a.oid == pgtype.Unknown || !fn.Keep && want != a.oid && convertible(a.oid, want)):
@@ -268,7 +280,7 @@ func (b *binder) args(c *call, fn *Function, ns *names) (args []*bound, oids []p
 		if err != nil {
 			return nil, nil, err
 		}
-		args, oids = append(args, a), append(oids, a.oid)
+		args[i], oids[i] = a, a.oid
 	}
 	return args, oids, nil
 }

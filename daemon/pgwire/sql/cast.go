@@ -60,6 +60,8 @@ func common(a, b pgtype.OID) pgtype.OID {
 		return a
 	case pgtype.IsText(a) && pgtype.IsText(b):
 		return pgtype.Text
+	case isClock(a) && isClock(b):
+		return pgtype.TimeTZ
 	case isTime(a) && isTime(b):
 		if a == pgtype.Timestamptz || b == pgtype.Timestamptz {
 			return pgtype.Timestamptz
@@ -78,6 +80,9 @@ func common(a, b pgtype.OID) pgtype.OID {
 	return 0
 }
 
+// isClock reports whether a type is a time of day.
+func isClock(oid pgtype.OID) bool { return oid == pgtype.Time || oid == pgtype.TimeTZ }
+
 func isTime(oid pgtype.OID) bool {
 	return oid == pgtype.Date || oid == pgtype.Timestamp || oid == pgtype.Timestamptz
 }
@@ -95,7 +100,8 @@ func castable(from, to pgtype.OID) bool {
 		return from == pgtype.Int4 || from == pgtype.JSONB
 	case to == pgtype.JSON, to == pgtype.JSONB, from == pgtype.JSONB && pgtype.IsNumber(to):
 		return true
-	case isTime(from) && to == pgtype.Time, from == pgtype.Time && to == pgtype.Interval:
+	case isTime(from) && to == pgtype.Time, from == pgtype.Time && to == pgtype.Interval,
+		from == pgtype.Interval && to == pgtype.Time, from == pgtype.Timestamptz && to == pgtype.TimeTZ:
 		return true
 	case from == pgtype.Void:
 		return true
@@ -149,6 +155,10 @@ func castValue(ctx context.Context, env Env, v value.Value, from, to pgtype.OID)
 		return value.Bool(v.Int() != 0), nil
 	case isTime(to) && v.Kind() == value.KindDatetime:
 		return castTime(v.Datetime(), from, to, env.Style()), nil
+	case isClock(from) && isClock(to), from == pgtype.Timestamptz && to == pgtype.TimeTZ:
+		return castClock(v, from, to, env.Style())
+	case from == pgtype.Interval && to == pgtype.Time:
+		return clockMoved(value.DurationOf(value.Duration{}), v, false)
 	case to == pgtype.Time && v.Kind() == value.KindDatetime:
 		d := castTime(v.Datetime(), from, pgtype.Timestamp, env.Style()).Datetime()
 		day := int64(86400)
@@ -321,6 +331,8 @@ func order(oid pgtype.OID, a, b value.Value) int {
 			}
 		}
 		return len(x) - len(y)
+	case a.Kind() == value.KindClosure || b.Kind() == value.KindClosure:
+		return orderIntervals(a, b)
 	}
 	return value.Compare(a, b)
 }
@@ -339,6 +351,14 @@ func appendKey(k []byte, v value.Value) []byte {
 		return strconv.AppendFloat(append(k, 'n'), v.Float(), 'g', -1, 64)
 	case value.KindDecimal:
 		return append(append(k, 'n'), v.Decimal().Normalize().String()...)
+	case value.KindDuration, value.KindClosure:
+		if c, ok := pgtype.ClockOf(v); ok {
+			return c.Key(k)
+		}
+		if days, nanos := pgtype.SpanKey(v); pgtype.IsInterval(v) {
+			k = strconv.AppendInt(append(k, 'i'), days, 10)
+			return strconv.AppendInt(append(k, ':'), nanos, 10)
+		}
 	case value.KindArray:
 		k = append(k, '[')
 		for _, e := range v.Elems() {

@@ -19,6 +19,7 @@ func clockFunctions() map[string]*Function {
 		"transaction_timestamp": tells(0, pgtype.Timestamptz, transaction),
 		"current_timestamp":     tells(1, pgtype.Timestamptz, transaction),
 		"current_date":          tells(0, pgtype.Date, transaction),
+		"current_time":          tells(1, pgtype.TimeTZ, transaction),
 		"localtimestamp":        tells(1, pgtype.Timestamp, transaction),
 		"localtime":             tells(1, pgtype.Time, transaction),
 		"statement_timestamp":   tells(0, pgtype.Timestamptz, statement),

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 
@@ -95,6 +96,11 @@ func sameForm(a, b pgtype.OID) bool {
 func (b *binder) castExpr(x *cast, ns *names) (*bound, error) {
 	oid, ok := pgtype.Named(x.to.name)
 	if !ok {
+		if rel, err := b.env.Relation("", x.to.name); err != nil {
+			return nil, err
+		} else if rel != nil {
+			return nil, rowCast(x)
+		}
 		return nil, sqlstate.New(sqlstate.UndefinedObject, "type %q does not exist", x.to.name).At(x.to.pos)
 	}
 	if a, ok := x.x.(*arrayLit); ok && len(a.elems) == 0 && pgtype.IsArray(oid) {
@@ -104,15 +110,21 @@ func (b *binder) castExpr(x *cast, ns *names) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := b.coerce(e, oid)
-	if err != nil {
+	out := e
+	if text := e.lit; oid == pgtype.Interval && e.oid == pgtype.Unknown && text != nil && !text.IsNone() {
+		s, err := pgtype.ParseSpan(text.Str(), x.to.fields)
+		if err != nil {
+			return nil, err
+		}
+		out = constant(s.Value(), oid)
+	} else if out, err = b.coerce(e, oid); err != nil {
 		return nil, err
 	}
 	if out == e {
 		copied := *e
 		out = &copied
 	}
-	if err := narrow(out, oid, x.to.mods); err != nil {
+	if err := narrow(out, oid, &x.to); err != nil {
 		return nil, err
 	}
 	if e.name == "?column?" || e.name == "case" || e.weak {
@@ -127,12 +139,12 @@ func (b *binder) castExpr(x *cast, ns *names) (*bound, error) {
 }
 
 // narrow makes the values of x those of a type with modifiers.
-func narrow(x *bound, oid pgtype.OID, mods []Token) error {
-	limits, err := modifiers(oid, mods)
+func narrow(x *bound, oid pgtype.OID, to *typeName) error {
+	limits, err := modifiers(oid, to.mods)
 	if err != nil {
 		return err
 	}
-	cutOff := modified(oid, limits)
+	cutOff := modified(oid, limits, to.fields)
 	if cutOff == nil {
 		return nil
 	}
@@ -144,6 +156,9 @@ func narrow(x *bound, oid pgtype.OID, mods []Token) error {
 		}
 		return cutOff(v)
 	})
+	if to.fields != (pgtype.Fields{}) {
+		x.key = keyed(x.key, " ", fmt.Sprint(to.fields))
+	}
 	for _, n := range limits {
 		x.key = keyed(x.key, "(", itoa(n), ")")
 	}
@@ -166,8 +181,19 @@ func modifiers(oid pgtype.OID, mods []Token) ([]int, error) {
 
 // modified is what a cast to a type with modifiers does besides: a longer text is cut, a number has so many digits
 // behind its point. nil: nothing.
-func modified(oid pgtype.OID, limits []int) func(v value.Value) (value.Value, error) {
+func modified(oid pgtype.OID, limits []int, fields pgtype.Fields) func(v value.Value) (value.Value, error) {
 	switch {
+	case oid == pgtype.Interval && (len(limits) == 1 || fields != (pgtype.Fields{})):
+		return func(v value.Value) (value.Value, error) {
+			s, err := pgtype.SpanOf(v)
+			if err != nil {
+				return value.None, err
+			}
+			if s = s.Cut(fields); len(limits) == 1 {
+				s = s.Round(limits[0])
+			}
+			return s.Value(), nil
+		}
 	case oid == pgtype.Varchar && len(limits) == 1:
 		return func(v value.Value) (value.Value, error) { return value.Str(cut(plain(v), limits[0], true)), nil }
 	case oid == pgtype.Numeric && (len(limits) == 1 || len(limits) == 2):

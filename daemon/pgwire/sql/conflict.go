@@ -144,7 +144,7 @@ func (up *upsert) there(rt *runtime, row []value.Value) (wide []value.Value, fou
 			return nil, false, err
 		}
 	}
-	scan := &Scan{}
+	scan := &Scan{Now: true}
 	for _, at := range up.at {
 		if excluded[at].IsNone() { // it is equal to nothing
 			return wide, false, nil

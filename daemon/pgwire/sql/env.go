@@ -29,7 +29,9 @@ type Filter struct {
 type Scan struct {
 	Filters []Filter
 	Columns []bool // which are looked at; the others may be left NULL; nil: all
-	Passing bool   // a row and its values need only be good until yield returns
+	// Now: what the statement itself has changed counts, see Writer.Begin.
+	Now     bool
+	Passing bool // a row and its values need only be good until yield returns
 	// Most is how many rows in Order are enough, 0: all are wanted. A relation may make use of it where it gives no row
 	// that a filter drops.
 	Most  int64
@@ -83,6 +85,8 @@ type Function struct {
 	// text.
 	Args []pgtype.OID
 	Keep bool // an argument that has a type keeps it
+	// Resolve gives the Args for the types that the arguments have; nil: Args are those.
+	Resolve func(oids []pgtype.OID) []pgtype.OID
 	// Eval is not called with a NULL unless Nulls is set: the result is NULL then.
 	Eval  func(c *Call) (value.Value, error)
 	Nulls bool

@@ -158,6 +158,9 @@ func (b *binder) unary(x *unary, ns *names) (*bound, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.oid == pgtype.Interval || e.oid == pgtype.Time {
+		return negatedInterval(e), nil
+	}
 	zero := constant(value.Int(0), pgtype.Int4)
 	if e.oid == pgtype.Numeric || e.oid == pgtype.Float8 {
 		zero = constant(value.Int(0), pgtype.Int4)

@@ -142,11 +142,13 @@ func rangeOffset(col, offset pgtype.OID) pgtype.OID {
 type offsets struct {
 	from, to           int64
 	fromRange, toRange value.Value
+	style              *pgtype.Style // of the session
 }
 
 // offsets computes the offsets. It fails with 22004 where one is NULL and 22013 where one is negative.
 func (f *boundFrame) offsets(rt *runtime, outer *scope) (o offsets, err error) {
 	at := &scope{rt: rt, outer: outer}
+	o.style = rt.env.Style()
 	for _, e := range []struct {
 		end   boundEnd
 		what  string

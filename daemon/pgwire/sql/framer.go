@@ -87,7 +87,7 @@ func (x *framer) reach(j int, by value.Value, ahead, end bool) (int, error) {
 	if end {
 		side = 1
 	}
-	l, err := limitOf(x.key.oid, base, by, ahead != x.key.desc, side*dir)
+	l, err := limitOf(x.o.style, x.key.oid, base, by, ahead != x.key.desc, side*dir)
 	if err != nil {
 		return 0, err
 	}

@@ -26,6 +26,8 @@ func (l *limit) compare(oid pgtype.OID, v value.Value) int {
 func badSize(v value.Value) error {
 	bad := false
 	switch v.Kind() {
+	case value.KindDuration, value.KindClosure:
+		bad = pgtype.Negative(v)
 	case value.KindInt:
 		bad = v.Int() < 0
 	case value.KindFloat:
@@ -42,7 +44,7 @@ func badSize(v value.Value) error {
 // limitOf is the limit at a distance of by from base, which is of type oid: above it where up is set, else below.
 // Where the distance from one infinity to the other leaves it open, end says which: 1 the greatest value, -1 the
 // least.
-func limitOf(oid pgtype.OID, base, by value.Value, up bool, end int) (l limit, err error) {
+func limitOf(st *pgtype.Style, oid pgtype.OID, base, by value.Value, up bool, end int) (l limit, err error) {
 	op, beyond := "-", -1
 	if up {
 		op, beyond = "+", 1
@@ -64,22 +66,23 @@ func limitOf(oid pgtype.OID, base, by value.Value, up bool, end int) (l limit, e
 			f = math.Inf(end)
 		}
 		l.v = value.Float(f)
-	case base.Kind() == value.KindDuration:
-		move := value.Duration.Sub
-		if up {
-			move = value.Duration.Add
+	case oid == pgtype.Time: // the days of the offset do not count, and no time of day is beyond midnight
+		var a, b pgtype.Span
+		if a, b, err = spansOf(base, by); err != nil {
+			return l, err
 		}
-		var d value.Duration
-		d, ok = move(base.Duration(), by.Duration())
-		l.v = value.DurationOf(d)
+		if b = (pgtype.Span{Micros: b.Micros}); b.Micros < 0 {
+			return l, badSize(value.Int(-1))
+		}
+		l.v, err = addSpans(a.Value(), b.Value(), !up)
+		ok = err == nil
+	case oid == pgtype.Interval:
+		l.v, err = addSpans(base, by, !up)
+		ok = err == nil
 	default:
-		move := value.Datetime.Sub
-		if up {
-			move = value.Datetime.Add
-		}
 		var d value.Datetime
-		d, ok = move(base.Datetime(), by.Duration())
-		l.v = value.DatetimeOf(d)
+		d, err = moved(oid, base.Datetime(), by, !up, st)
+		l.v, ok = value.DatetimeOf(d), err == nil
 	}
 	if !ok {
 		l = limit{beyond: beyond}

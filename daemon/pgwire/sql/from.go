@@ -163,6 +163,9 @@ func (b *binder) table(f *tableRef, ns *names) (*source, error) {
 	}
 	s := b.leaf(ns, alias, renamed(rel.Columns(), f.cols), nil)
 	s.rel, s.title = rel, "Scan on "+f.name
+	for i := range ns.cols[s.at:] {
+		ns.cols[s.at+i].stored = f.cols == nil
+	}
 	s.leaf = func(rt *runtime, at *scope, conds []*bound, yield func(*scope) error) error {
 		if rel.Exclusive() && b.stored > 1 {
 			return s.kept(rt, at, conds, yield)

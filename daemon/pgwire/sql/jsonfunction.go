@@ -216,6 +216,7 @@ func jsonArgument(x *bound) *bound {
 func respelled(oid pgtype.OID) bool {
 	switch oid {
 	case pgtype.Numeric, pgtype.Timestamptz, pgtype.Timestamp, pgtype.Date, pgtype.Interval, pgtype.Time,
+		pgtype.TimeTZ,
 		pgtype.Bytea:
 		return true
 	}

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/nacredb/nacre/daemon/pgwire/pgtype"
@@ -32,8 +33,8 @@ func recordFunctions() map[string]*Function {
 		for _, name := range []string{"_populate_record", "_populate_recordset"} {
 			out[form+name] = &Function{Min: 1, Max: -1, Type: always2(pgtype.Record), Nulls: true,
 				Eval: func(*Call) (value.Value, error) {
-					return value.None, sqlstate.New(sqlstate.FeatureNotSupported, "there are no types of rows").
-						Hinted("json_to_record takes the definitions of columns.")
+					return value.None, sqlstate.New(sqlstate.FeatureNotSupported,
+						"the functions that populate rows are supported in FROM only")
 				}}
 		}
 	}
@@ -44,9 +45,11 @@ func recordFunctions() map[string]*Function {
 type recordOf struct {
 	name   string
 	cols   []Column
-	limits [][]int        // the modifiers of their types
-	at     map[string]int // the columns by their names
+	limits [][]int         // the modifiers of their types
+	fields []pgtype.Fields // of those that are intervals
+	at     map[string]int  // the columns by their names
 	source *bound
+	base   *bound // a row whose values stand for what JSON does not have; nil: there is none
 	set    bool
 }
 
@@ -54,6 +57,8 @@ type recordOf struct {
 func (b *binder) record(f *funcRef, ns *names) (*recordOf, error) {
 	fn := functions()[f.fn.name]
 	switch {
+	case populates(f.fn.name):
+		return b.populate(f, ns)
 	case fn == nil || !fn.Record:
 		if f.defs != nil {
 			return nil, sqlstate.New(sqlstate.SyntaxError,
@@ -90,7 +95,7 @@ func (b *binder) record(f *funcRef, ns *names) (*recordOf, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.at[d.name], r.limits = i, append(r.limits, limits)
+		r.at[d.name], r.limits, r.fields = i, append(r.limits, limits), append(r.fields, d.to.fields)
 		r.cols = append(r.cols, Column{Name: d.name, OID: oid})
 	}
 	return r, nil
@@ -102,8 +107,9 @@ func (b *binder) recordSource(f *funcRef, r *recordOf, ns *names) *source {
 	if alias == "" {
 		alias = f.fn.name
 	}
-	s := b.leaf(ns, alias, r.cols, nil)
-	s.lateral, s.title = len(r.source.cols) > 0, "Function Scan on "+alias
+	s := b.leaf(ns, alias, renamed(slices.Clone(r.cols), f.cols), nil)
+	reads := len(r.source.cols) > 0 || r.base != nil && len(r.base.cols) > 0
+	s.lateral, s.title = reads, "Function Scan on "+alias
 	s.leaf = func(_ *runtime, at *scope, _ []*bound, yield func(*scope) error) error {
 		return r.each(at, func(row []value.Value) error { return yield(at.with(s.at, row)) })
 	}
@@ -116,8 +122,16 @@ func (r *recordOf) each(s *scope, yield func(row []value.Value) error) error {
 	if err != nil {
 		return err
 	}
+	var base []value.Value
+	if r.base != nil {
+		row, err := r.base.eval(s)
+		if err != nil {
+			return err
+		}
+		base = elems(row)
+	}
 	if !r.set {
-		return r.one(s, v, yield)
+		return r.one(s, base, v, yield)
 	}
 	switch v.Kind() {
 	case value.KindNone:
@@ -133,16 +147,17 @@ func (r *recordOf) each(s *scope, yield func(row []value.Value) error) error {
 		if e.Kind() != value.KindObject {
 			return sqlstate.New(sqlstate.InvalidParameter, "argument of %s must be an array of objects", r.name)
 		}
-		if err := r.one(s, e, yield); err != nil {
+		if err := r.one(s, base, e, yield); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one hands the row of an object to yield. That of NULL has no values.
-func (r *recordOf) one(s *scope, v value.Value, yield func(row []value.Value) error) error {
+// one hands the row of an object to yield. What the object has not is that of base, which may be nil.
+func (r *recordOf) one(s *scope, base []value.Value, v value.Value, yield func(row []value.Value) error) error {
 	row := make([]value.Value, len(r.cols))
+	copy(row, base)
 	switch v.Kind() {
 	case value.KindNone:
 		return yield(row)
@@ -177,7 +192,7 @@ func (r *recordOf) member(s *scope, v value.Value, i int) (value.Value, error) {
 		return value.None, sqlstate.New(sqlstate.StringTooLong, "value too long for type character varying(%d)",
 			limits[0])
 	}
-	if cutOff := modified(oid, limits); cutOff != nil {
+	if cutOff := modified(oid, limits, r.fields[i]); cutOff != nil {
 		return cutOff(v)
 	}
 	return v, nil

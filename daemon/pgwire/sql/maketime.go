@@ -35,47 +35,44 @@ func makeFunctions() map[string]*Function {
 		"make_timestamp": makes(pgtype.Timestamp, 6, makeTimestamp, stamp, whole, whole, whole, whole, whole, float),
 		"make_timestamptz": makes(pgtype.Timestamptz, 6, makeTimestamptz, append(stamp[:6:6], "timezone"),
 			whole, whole, whole, whole, whole, float, pgtype.Text),
-		// Days have 24 hours here and are never less than a text says.
-		"justify_hours":    interval(func(c *Call) (value.Value, error) { return c.Args[0], nil }),
-		"justify_days":     interval(withoutMonths),
-		"justify_interval": interval(withoutMonths),
+		"justify_hours":    interval(justified(pgtype.Span.JustifyHours)),
+		"justify_days":     interval(justified(pgtype.Span.JustifyDays)),
+		"justify_interval": interval(justified(pgtype.Span.Justify)),
 	}
 }
 
-// withoutMonths returns an interval unless it is so long that months can be made of it.
-func withoutMonths(c *Call) (value.Value, error) {
-	if c.Args[0].Duration().Secs >= 30*secondsPerDay {
-		return value.None, pgtype.NoMonths()
+// justified computes an interval by f.
+func justified(f func(pgtype.Span) (pgtype.Span, error)) func(c *Call) (value.Value, error) {
+	return func(c *Call) (value.Value, error) {
+		s, err := pgtype.SpanOf(c.Args[0])
+		if err == nil {
+			s, err = f(s)
+		}
+		if err != nil {
+			return value.None, err
+		}
+		return s.Value(), nil
 	}
-	return c.Args[0], nil
 }
 
 func makeInterval(c *Call) (value.Value, error) {
-	per := []int64{0, 0, 7 * secondsPerDay, secondsPerDay, 3600, 60}
-	total := int64(0)
-	for i := range min(len(per), len(c.Args)) {
-		n := c.Int(i)
-		if n != int64(int32(n)) {
+	var n [6]int64
+	for i := range min(len(n), len(c.Args)) {
+		if n[i] = c.Int(i); n[i] != int64(int32(n[i])) {
 			return value.None, outOfRange(pgtype.Int4)
 		}
-		if per[i] == 0 && n != 0 {
-			return value.None, pgtype.NoMonths()
-		}
-		total += n * per[i]
 	}
-	micros := int64(0)
-	if len(c.Args) > len(per) {
-		secs := c.Args[len(per)].AsFloat()
-		if math.IsNaN(secs) || math.Abs(secs) >= 1e12 {
-			return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")
-		}
-		micros = int64(math.RoundToEven(secs * microsPerSecond))
+	micros := 0.0
+	if len(c.Args) > len(n) {
+		micros = math.RoundToEven(c.Args[len(n)].AsFloat() * microsPerSecond)
 	}
-	secs, micros := carried(total, micros)
-	if secs < 0 {
-		return value.None, sqlstate.New(sqlstate.InvalidParameter, "a duration cannot be negative")
+	months, days := n[0]*12+n[1], n[2]*7+n[3]
+	most := float64(math.MaxInt64 / 2) // hours and minutes take less than that
+	if months != int64(int32(months)) || days != int64(int32(days)) || !(math.Abs(micros) < most) {
+		return value.None, pgtype.IntervalOverflow()
 	}
-	return value.DurationOf(value.Duration{Secs: uint64(secs), Nanos: uint32(micros) * 1000}), nil
+	total := (n[4]*3600+n[5]*60)*microsPerSecond + int64(micros)
+	return pgtype.Span{Months: int32(months), Days: int32(days), Micros: total}.Value(), nil
 }
 
 // carried is a number of seconds and one of microseconds, with less than a second of those.
@@ -204,18 +201,26 @@ func (b *binder) dateBin(c *call, ns *names) (*bound, error) {
 		if err != nil || vs[0].IsNone() || vs[1].IsNone() || vs[2].IsNone() {
 			return value.None, err
 		}
-		return binned(vs[0].Duration(), vs[1].Datetime(), vs[2].Datetime())
+		stride, err := pgtype.SpanOf(vs[0])
+		if err != nil {
+			return value.None, err
+		}
+		return binned(stride, vs[1].Datetime(), vs[2].Datetime())
 	}
 	return out.uses(args...), nil
 }
 
 // binned is the start of the stretch that at lies in, where one of them starts at origin.
-func binned(stride value.Duration, at, origin value.Datetime) (value.Value, error) {
-	const longest = math.MaxInt64 / 2 / microsPerSecond // the difference of two remainders fits as well
-	if stride.Secs >= longest {
-		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")
+func binned(stride pgtype.Span, at, origin value.Datetime) (value.Value, error) {
+	if stride.Months != 0 {
+		return value.None, sqlstate.New(sqlstate.FeatureNotSupported,
+			"timestamps cannot be binned into intervals containing months or years")
 	}
-	step := int64(stride.Secs)*microsPerSecond + int64(stride.Nanos/1000)
+	const longest = math.MaxInt64 / 2 // the difference of two remainders fits as well
+	if whole := float64(stride.Days)*pgtype.MicrosPerDay + float64(stride.Micros); math.Abs(whole) >= longest {
+		return value.None, pgtype.IntervalOverflow()
+	}
+	step := int64(stride.Days)*pgtype.MicrosPerDay + stride.Micros
 	if step <= 0 {
 		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "stride must be greater than zero")
 	}

@@ -97,11 +97,12 @@ func (b *binder) lookup(x *colRef, ns *names) (*bound, error) {
 		return nil, nil
 	}
 	// The name of a relation is its whole row.
-	e := &bound{oid: pgtype.Record, name: name, key: "row " + name}
+	e := &bound{oid: pgtype.Record, name: name, key: "row " + name, stored: true}
 	var at []int
 	for i := range ns.cols {
 		if ns.cols[i].table == name {
 			at = append(at, i)
+			e.stored = e.stored && ns.cols[i].stored
 			ns.cols[i].use()
 			e.uses(&bound{cols: map[int]bool{i: true}})
 			e.fields = append(e.fields, Column{Name: ns.cols[i].name, OID: ns.cols[i].oid})

@@ -3,6 +3,7 @@ package sql
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,8 +114,13 @@ func numberFunctions() map[string]*Function {
 			return value.Float(0), nil
 		}, pgtype.Float8),
 		"generate_series": {Min: 2, Max: 3, Type: func(oids []pgtype.OID) pgtype.OID {
-			return common(oids[0],
-				oids[1])
+			return common(oids[0], oids[1])
+		}, Resolve: func(oids []pgtype.OID) []pgtype.OID {
+			if !slices.ContainsFunc(oids, isTime) {
+				return nil
+			}
+			oid := timestampOf(oids)
+			return []pgtype.OID{oid, oid, pgtype.Interval}
 		}, Set: true, Eval: generateSeries},
 		"generate_subscripts": {Min: 2, Max: 3, Type: always2(pgtype.Int4), Set: true, Eval: generateSubscripts},
 	}

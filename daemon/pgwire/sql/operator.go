@@ -47,7 +47,8 @@ func noOperator(op string, l, r *bound) error {
 }
 
 func (b *binder) arithmetic(op string, l, r *bound) (*bound, error) {
-	if isTime(l.oid) || isTime(r.oid) || l.oid == pgtype.Interval || r.oid == pgtype.Interval {
+	if isTime(l.oid) || isTime(r.oid) || l.oid == pgtype.Interval || r.oid == pgtype.Interval ||
+		isClock(l.oid) || isClock(r.oid) {
 		return b.timeArithmetic(op, l, r)
 	}
 	l, r, oid, err := b.unify(l, r)
@@ -193,105 +194,6 @@ func calculateDecimal(op string, x, y value.Value) (value.Value, error) {
 		return value.None, sqlstate.New(sqlstate.OutOfRange, "value overflows numeric format")
 	}
 	return value.DecimalOf(positiveZero(d)), nil
-}
-
-// timeArithmetic is that of times and intervals. Intervals are durations: they are not negative.
-func (b *binder) timeArithmetic(op string, l, r *bound) (*bound, error) {
-	var err error
-	if l.oid == pgtype.Unknown {
-		l, err = b.coerce(l, map[bool]pgtype.OID{true: pgtype.Interval, false: r.oid}[op == "+"])
-	}
-	if err == nil && r.oid == pgtype.Unknown {
-		want := pgtype.Interval
-		if op == "-" && isTime(l.oid) && r.lit != nil && !strings.Contains(plain(*r.lit), " day") &&
-			strings.Contains(plain(*r.lit), "-") {
-			want = l.oid
-		}
-		r, err = b.coerce(r, want)
-	}
-	if err != nil {
-		return nil, err
-	}
-	interval := func(x *bound) bool { return x.oid == pgtype.Interval || x.oid == pgtype.Time }
-	switch {
-	case isTime(l.oid) && interval(r) && (op == "+" || op == "-"):
-		return b.shift(op, l, r), nil
-	case interval(l) && isTime(r.oid) && op == "+":
-		return b.shift(op, r, l), nil
-	case l.oid == pgtype.Date && r.oid == pgtype.Date && op == "-":
-		return strict(pgtype.Int4, op, l, r, func(_ *scope, x, y value.Value) (value.Value, error) {
-			return value.Int((x.Datetime().Secs - y.Datetime().Secs) / 86400), nil
-		}), nil
-	case l.oid == pgtype.Date && pgtype.IsInt(r.oid):
-		return strict(pgtype.Date, op, l, r, func(_ *scope, x, y value.Value) (value.Value, error) {
-			n := y.Int() * 86400
-			if op == "-" {
-				n = -n
-			}
-			return value.DatetimeOf(value.Datetime{Secs: x.Datetime().Secs + n}), nil
-		}), nil
-	case isTime(l.oid) && isTime(r.oid) && op == "-":
-		return strict(pgtype.Interval, op, l, r, func(_ *scope, x, y value.Value) (value.Value, error) {
-			d, ok := x.Datetime().Since(y.Datetime())
-			if !ok {
-				return value.None, sqlstate.New(sqlstate.InvalidParameter, "a duration cannot be negative")
-			}
-			return value.DurationOf(d), nil
-		}), nil
-	case interval(l) && interval(r):
-		return strict(pgtype.Interval, op, l, r, func(_ *scope, x, y value.Value) (value.Value, error) {
-			add := value.Duration.Add
-			if op == "-" {
-				add = value.Duration.Sub
-			}
-			d, ok := add(x.Duration(), y.Duration())
-			if !ok || op != "+" && op != "-" {
-				return value.None, sqlstate.New(sqlstate.InvalidParameter,
-					"a duration cannot be negative, or is too long")
-			}
-			return value.DurationOf(d), nil
-		}), nil
-	case interval(l) && pgtype.IsNumber(r.oid) && (op == "*" || op == "/"):
-		return b.scale(op, l, r), nil
-	case pgtype.IsNumber(l.oid) && interval(r) && op == "*":
-		return b.scale(op, r, l), nil
-	}
-	return nil, noOperator(op, l, r)
-}
-
-func (b *binder) shift(op string, at, by *bound) *bound {
-	oid := at.oid
-	if oid == pgtype.Date {
-		oid = pgtype.Timestamp
-	}
-	return strict(oid, op, at, by, func(_ *scope, x, y value.Value) (value.Value, error) {
-		move := value.Datetime.Add
-		if op == "-" {
-			move = value.Datetime.Sub
-		}
-		d, ok := move(x.Datetime(), y.Duration())
-		if !ok {
-			return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")
-		}
-		return value.DatetimeOf(d), nil
-	})
-}
-
-func (b *binder) scale(op string, d, by *bound) *bound {
-	return strict(pgtype.Interval, op, d, by, func(_ *scope, x, y value.Value) (value.Value, error) {
-		f := y.AsFloat()
-		if op == "/" {
-			if f == 0 {
-				return value.None, sqlstate.New(sqlstate.DivisionByZero, "division by zero")
-			}
-			f = 1 / f
-		}
-		out, ok := value.DurationFromSeconds(math.Round(x.Duration().Seconds()*f*1e6) / 1e6)
-		if !ok {
-			return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "interval out of range")
-		}
-		return value.DurationOf(out), nil
-	})
 }
 
 func (b *binder) concat(l, r *bound) (*bound, error) {

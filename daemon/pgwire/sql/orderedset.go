@@ -187,7 +187,7 @@ func modeOf(w *withinGroup, rows [][]value.Value, _ []value.Value) (value.Value,
 }
 
 // percentiles answers for one number from 0 to 1, or for an array of them. at is for one of them.
-func percentiles(at func(rows [][]value.Value, p float64) value.Value) func(*withinGroup, [][]value.Value,
+func percentiles(at func(rows [][]value.Value, p float64) (value.Value, error)) func(*withinGroup, [][]value.Value,
 	[]value.Value) (value.Value, error) {
 	var each func(rows [][]value.Value, p value.Value) (value.Value, error)
 	each = func(rows [][]value.Value, p value.Value) (value.Value, error) {
@@ -211,7 +211,7 @@ func percentiles(at func(rows [][]value.Value, p float64) value.Value) func(*wit
 		if len(rows) == 0 {
 			return value.None, nil
 		}
-		return at(rows, f), nil
+		return at(rows, f)
 	}
 	return func(_ *withinGroup, rows [][]value.Value, direct []value.Value) (value.Value, error) {
 		if len(rows) == 0 && direct[0].Kind() == value.KindArray {
@@ -222,25 +222,30 @@ func percentiles(at func(rows [][]value.Value, p float64) value.Value) func(*wit
 }
 
 // discrete is the first key that has at least the part p of all keys up to it.
-func discrete(rows [][]value.Value, p float64) value.Value {
+func discrete(rows [][]value.Value, p float64) (value.Value, error) {
 	n := int(math.Ceil(p * float64(len(rows))))
-	return rows[min(max(n, 1), len(rows))-1][0]
+	return rows[min(max(n, 1), len(rows))-1][0], nil
 }
 
 // continuous lies between the two keys that are the nearest to the part p.
-func continuous(rows [][]value.Value, p float64) value.Value {
+func continuous(rows [][]value.Value, p float64) (value.Value, error) {
 	at := p * float64(len(rows)-1)
 	i := int(math.Floor(at))
 	low, high, part := rows[i][0], rows[int(math.Ceil(at))][0], at-math.Floor(at)
 	if part == 0 {
-		return low
+		return low, nil
 	}
-	if low.Kind() != value.KindDuration {
-		return value.Float(low.AsFloat() + part*(high.AsFloat()-low.AsFloat()))
+	if !pgtype.IsInterval(low) {
+		return value.Float(low.AsFloat() + part*(high.AsFloat()-low.AsFloat())), nil
 	}
-	from := low.Duration().Seconds()
-	d, _ := value.DurationFromSeconds(math.Round((from+part*(high.Duration().Seconds()-from))*1e6) / 1e6)
-	return value.DurationOf(d)
+	way, err := addSpans(high, low, true)
+	if err == nil {
+		way, err = scaled(way, part, false)
+	}
+	if err != nil {
+		return value.None, err
+	}
+	return addSpans(low, way, false)
 }
 
 // before counts the rows that are in order before a row of direct arguments, and those that are its peers.

@@ -86,7 +86,7 @@ func (b *binder) bindOverlaps(c *call, ns *names) (*bound, error) {
 			if !lasts[i] || vs[i].IsNone() {
 				continue
 			}
-			if vs[i], err = ending(vs[i-1], vs[i]); err != nil {
+			if vs[i], err = ending(s.rt.env.Style(), oid, vs[i-1], vs[i]); err != nil {
 				return value.None, err
 			}
 		}
@@ -96,22 +96,15 @@ func (b *binder) bindOverlaps(c *call, ns *names) (*bound, error) {
 }
 
 // ending is the end of a stretch of time that is so long. A time of day goes on after midnight with the first one.
-func ending(start, length value.Value) (value.Value, error) {
+func ending(st *pgtype.Style, oid pgtype.OID, start, length value.Value) (value.Value, error) {
 	switch start.Kind() {
 	case value.KindNone:
 		return value.None, nil
 	case value.KindDuration:
-		t, by := start.Duration(), length.Duration()
-		const second = 1_000_000_000
-		nanos := uint64(t.Nanos) + uint64(by.Nanos)
-		secs := t.Secs%secondsPerDay + by.Secs%secondsPerDay + nanos/second
-		return value.DurationOf(value.Duration{Secs: secs % secondsPerDay, Nanos: uint32(nanos % second)}), nil
+		return clockMoved(start, length, false)
 	}
-	d, ok := start.Datetime().Add(length.Duration())
-	if !ok {
-		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")
-	}
-	return value.DatetimeOf(d), nil
+	d, err := moved(oid, start.Datetime(), length, false, st)
+	return value.DatetimeOf(d), err
 }
 
 // overlap reports whether two stretches of time have a part in common; NONE where an end that is not known decides it.

@@ -32,6 +32,9 @@ func (p *parser) typeName() typeName {
 	case t.name == "character" && p.eat("varying"):
 		t.name = "character varying"
 	}
+	if t.name == "interval" {
+		p.fields(&t)
+	}
 	if p.eat("(") { // a length or precision
 		for !p.eat(")") {
 			if p.pos >= len(p.toks) {
@@ -63,6 +66,27 @@ func (p *parser) typeName() typeName {
 		t.name += "[]"
 	}
 	return t
+}
+
+// fields reads the units of an interval: DAY, or DAY TO SECOND.
+func (p *parser) fields(t *typeName) {
+	from, to, at := "", "", p.place(p.peek().Pos)
+	for _, unit := range []string{"year", "month", "day", "hour", "minute", "second"} {
+		if p.at(unit) {
+			from = p.take().Text
+			break
+		}
+	}
+	if from == "" {
+		return
+	}
+	if p.eat("to") {
+		to = p.label()
+	}
+	ok := false
+	if t.fields, ok = pgtype.FieldsOf(from, to); !ok {
+		panic(sqlstate.New(sqlstate.SyntaxError, "an interval has no fields %s to %s", from, to).At(at))
+	}
 }
 
 func (p *parser) primary() Expr {
@@ -161,8 +185,8 @@ func (p *parser) keywordExpr(t Token) Expr {
 			r, _ := p.row()
 			return p.overlaps(r)
 		}
-	case "interval", "date", "timestamp", "timestamptz", "time", "numeric", "text", "bool", "uuid", "json", "jsonb",
-		"regclass", "name":
+	case "interval", "date", "timestamp", "timestamptz", "time", "timetz", "numeric", "text", "bool", "uuid", "json",
+		"jsonb", "regclass", "name":
 		return p.typedLiteral(t)
 	case "extract", "substring", "trim", "position", "overlay":
 		if p.peekAt(1).Is("(") {
@@ -171,10 +195,6 @@ func (p *parser) keywordExpr(t Token) Expr {
 	}
 	if fn, ok := keywordFuncs[t.Text]; ok {
 		c := &call{name: fn, pos: p.place(p.take().Pos)}
-		if fn == "current_time" {
-			panic(sqlstate.New(sqlstate.FeatureNotSupported, "the type time with time zone is not supported").At(c.pos).
-				Hinted("LOCALTIME is the time of day in the zone of the session."))
-		}
 		if p.eat("(") && !p.eat(")") {
 			c.args = []Expr{p.precision()}
 			p.want(")")
@@ -204,15 +224,20 @@ func (p *parser) typedLiteral(t Token) Expr {
 	if (t.Text == "timestamp" || t.Text == "time") && (p.peekAt(1).Is("with") || p.peekAt(1).Is("without")) {
 		n = 4
 	}
+	if t.Text == "interval" && p.peekAt(1).Is("(") && p.peekAt(2).Kind == Number && p.peekAt(3).Is(")") {
+		n = 4
+	}
 	if p.peekAt(n).Kind != String {
 		return nil
 	}
 	to := p.typeName()
 	s := p.take()
-	if t.Text == "interval" {
-		for p.at("year") || p.at("month") || p.at("day") || p.at("hour") || p.at("minute") || p.at("second") ||
-			p.at("to") {
+	if t.Text == "interval" && len(to.mods) == 0 {
+		p.fields(&to)
+		if to.fields.To("second") && p.at("(") && p.peekAt(1).Kind == Number {
 			p.take()
+			to.mods = append(to.mods, p.take())
+			p.want(")")
 		}
 	}
 	return &cast{x: &literal{value.Str(s.Text), pgtype.Unknown}, to: to}

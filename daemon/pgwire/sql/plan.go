@@ -141,6 +141,7 @@ type bound struct {
 	varies bool                     // each time that it is computed it may have another value
 	param  int                      // number of a parameter whose type is open
 	fields []Column                 // of a row
+	stored bool                     // it is the row of a relation
 	name   string                   // that a column of it has
 	weak   bool                     // the name is that of a type: that of another cast goes before
 	spell  func(text string) string // that of a column
@@ -173,6 +174,7 @@ type colBind struct {
 	oid    pgtype.OID
 	origin Column
 	fields []Column
+	stored bool  // of a relation, under its own names
 	hidden bool  // of the right side of USING
 	alone  bool  // it is the value of a function in FROM, whose name is no row
 	used   *bool // set when an expression reads the column; nil: not tracked
@@ -206,6 +208,7 @@ type binder struct {
 	ctes   []*cteState
 	leaves int
 	stored int
+	subs   int // queries inside of expressions
 	depth  int
 	// bindings is how many expressions were bound.
 	bindings int

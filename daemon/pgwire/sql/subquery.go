@@ -16,6 +16,7 @@ type subquery struct {
 
 // sub binds a query inside of an expression.
 func (b *binder) sub(s *Select, ns *names) (*subquery, error) {
+	b.subs++
 	around, used := *ns, false
 	around.used = &used
 	q, err := b.query(s, &around)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,45 +14,45 @@ import (
 	"github.com/nacredb/nacre/engine/value"
 )
 
-func timeSeries(c *Call) (value.Value, error) {
-	if len(c.Args) < 3 || c.Args[2].Kind() != value.KindDuration || c.Args[2].Duration().Std() == 0 {
-		return value.None, sqlstate.New(sqlstate.InvalidParameter, "a series of times needs a step that is not zero")
-	}
-	var out []value.Value
-	for at := c.Args[0].Datetime(); at.Cmp(c.Args[1].Datetime()) <= 0; {
-		if len(out) >= longestSeries/10 {
-			return value.None, sqlstate.New(sqlstate.TooMuch, "a series cannot have more than %d rows",
-				longestSeries/10)
-		}
-		out = append(out, value.DatetimeOf(at))
-		next, ok := at.Add(c.Args[2].Duration())
-		if !ok {
-			break
-		}
-		at = next
-	}
-	return value.ArrayOf(out), nil
-}
-
 func timeFunctions() map[string]*Function {
 	fns := map[string]*Function{
 		"date_trunc": {Min: 2, Max: 3, Type: func(oids []pgtype.OID) pgtype.OID {
-			if oids[1] == pgtype.Timestamp {
+			if oids[1] == pgtype.Timestamp || oids[1] == pgtype.Interval {
 				return oids[1]
 			}
 			return pgtype.Timestamptz
-		}, Args: []pgtype.OID{pgtype.Text, pgtype.Timestamptz, pgtype.Text}, Eval: dateTrunc},
+		}, Args: []pgtype.OID{pgtype.Text, pgtype.Timestamptz, pgtype.Text}, Keep: true, Eval: dateTrunc},
+		"age": {Min: 1, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID {
+			if len(oids) == 1 && pgtype.IsInt(oids[0]) {
+				return pgtype.Int4
+			}
+			return pgtype.Interval
+		}, Resolve: func(oids []pgtype.OID) []pgtype.OID {
+			if pgtype.IsInt(oids[0]) {
+				return nil
+			}
+			oid := timestampOf(oids)
+			return []pgtype.OID{oid, oid}
+		}, Eval: age},
 		"extract":   {Min: 2, Max: 2, Type: always2(pgtype.Numeric), Args: []pgtype.OID{pgtype.Text, 0}, Eval: extract},
 		"date_part": {Min: 2, Max: 2, Type: always2(pgtype.Float8), Args: []pgtype.OID{pgtype.Text, 0}, Eval: extract},
 		"timezone": {Min: 2, Max: 2, Type: func(oids []pgtype.OID) pgtype.OID {
-			if oids[1] == pgtype.Timestamptz {
+			switch oids[1] {
+			case pgtype.Timestamptz:
 				return pgtype.Timestamp
+			case pgtype.Time, pgtype.TimeTZ:
+				return pgtype.TimeTZ
 			}
 			return pgtype.Timestamptz
 		}, Args: []pgtype.OID{pgtype.Text, 0}, Eval: func(c *Call) (value.Value, error) {
-			zone, err := pgtype.LoadZone(c.Str(0))
+			zone, err := pgtype.LoadZone(posixZone(c.Str(0)))
 			if err != nil {
 				return value.None, err
+			}
+			if isClock(c.OIDs[1]) {
+				v, err := castValue(c.Ctx, c.Env, c.Args[1], c.OIDs[1], pgtype.TimeTZ)
+				clock, _ := pgtype.ClockOf(v)
+				return clock.In(pgtype.OffsetNow(&pgtype.Style{Zone: zone, Began: c.Env.Style().Began})).Value(), err
 			}
 			to := pgtype.Timestamp
 			if c.OIDs[1] != pgtype.Timestamptz {
@@ -79,6 +80,20 @@ func timeFunctions() map[string]*Function {
 	return fns
 }
 
+// posixZone is the name of a zone for AT TIME ZONE, where a bare offset counts to the west.
+func posixZone(name string) string {
+	switch {
+	case name == "":
+	case name[0] == '-':
+		return "+" + name[1:]
+	case name[0] == '+':
+		return "-" + name[1:]
+	case name[0] >= '0' && name[0] <= '9':
+		return "-" + name
+	}
+	return name
+}
+
 // civil takes a time apart in the zone of the session.
 func civil(c *Call, v value.Value, oid pgtype.OID) (value.Civil, value.Datetime) {
 	d := v.Datetime()
@@ -89,6 +104,9 @@ func civil(c *Call, v value.Value, oid pgtype.OID) (value.Civil, value.Datetime)
 }
 
 func dateTrunc(c *Call) (value.Value, error) {
+	if c.OIDs[1] == pgtype.Interval {
+		return truncInterval(strings.ToLower(c.Str(0)), c.Args[1])
+	}
 	if c.Args[1].Kind() != value.KindDatetime {
 		return value.None, sqlstate.New(sqlstate.UndefinedFunction, "date_trunc needs a timestamp")
 	}
@@ -135,10 +153,18 @@ func dateTrunc(c *Call) (value.Value, error) {
 	if !ok {
 		return value.None, sqlstate.New(sqlstate.DatetimeOverflow, "timestamp out of range")
 	}
-	if c.OIDs[1] == pgtype.Timestamptz {
+	if c.OIDs[1] != pgtype.Timestamp {
 		return castTime(d, pgtype.Timestamp, pgtype.Timestamptz, c.Env.Style()), nil
 	}
 	return value.DatetimeOf(d), nil
+}
+
+// timestampOf is the type of timestamps that arguments are taken for.
+func timestampOf(oids []pgtype.OID) pgtype.OID {
+	if slices.Contains(oids, pgtype.Timestamp) && !slices.Contains(oids, pgtype.Timestamptz) {
+		return pgtype.Timestamp
+	}
+	return pgtype.Timestamptz
 }
 
 // weekday counts from Sunday, 0.
@@ -152,25 +178,14 @@ func weekday(d value.Datetime) int {
 
 func extract(c *Call) (value.Value, error) {
 	unit := strings.ToLower(c.Str(0))
+	switch {
+	case c.OIDs[1] == pgtype.Interval:
+		return extractInterval(unit, c.Args[1])
+	case isClock(c.OIDs[1]):
+		return extractClock(unit, c.Args[1], c.OIDs[1])
+	}
 	var n float64
 	switch c.Args[1].Kind() {
-	case value.KindDuration:
-		d := c.Args[1].Duration()
-		switch unit {
-		case "epoch":
-			n = d.Seconds()
-		case "day":
-			n = float64(d.Secs / 86400)
-		case "hour":
-			n = float64(d.Secs % 86400 / 3600)
-		case "minute":
-			n = float64(d.Secs % 3600 / 60)
-		case "second":
-			n = float64(d.Secs%60) + float64(d.Nanos)/1e9
-		case "year", "month":
-		default:
-			return value.None, sqlstate.New(sqlstate.InvalidParameter, "unit %q not recognized for type interval", unit)
-		}
 	case value.KindDatetime:
 		var err error
 		if n, err = extractTime(c, unit); err != nil {
@@ -224,7 +239,10 @@ func extractTime(c *Call, unit string) (float64, error) {
 
 // toChar writes a time by the commonest patterns, or a number without padding.
 func toChar(c *Call) (value.Value, error) {
-	if c.Args[0].Kind() != value.KindDatetime {
+	switch {
+	case c.OIDs[0] == pgtype.Interval:
+		return value.None, sqlstate.New(sqlstate.FeatureNotSupported, "to_char of an interval is not supported")
+	case c.Args[0].Kind() != value.KindDatetime:
 		return value.Str(c.Str(0)), nil
 	}
 	t, local := civil(c, c.Args[0], c.OIDs[0])

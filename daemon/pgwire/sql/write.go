@@ -11,6 +11,8 @@ import (
 
 // Writer changes the rows of tables. The rows that it gives may be without values where the Write is Blind.
 type Writer interface {
+	// Begin makes relations show what they show now, until end: what the Writer changes is not read, but by a Scan Now.
+	Begin() (end func(), err error)
 	// Insert makes a row of the named columns. Where a row with the same values of a unique key is there already, and
 	// key is not empty, it answers conflict: without an error if key is the name of that one or AnyKey. made is nil
 	// where permissions let nothing be made, or be seen of it.
@@ -54,6 +56,7 @@ type Write struct {
 	Params  []pgtype.OID
 	makes   bool   // it makes one row and reads none
 	looks   bool   // it looks at the rows that its Writer gives
+	queries bool   // it has queries inside of expressions, which do not see what it changes
 	key     *bound // the id of the only row that it changes, without a look at its values; nil: it reads rows
 	rel     Relation
 	run     func(rt *runtime, w Writer, yield func([]value.Value) error) (int, error)
@@ -86,15 +89,21 @@ func BindWrite(env Env, stmt Statement, given []pgtype.OID) (*Write, error) {
 			b.params[i] = pgtype.Text
 		}
 	}
-	w.Params = b.params
+	w.Params, w.queries = b.params, b.subs > 0
 	return w, nil
 }
 
 // Run does it. n is how many rows were changed; it belongs behind a tag that ends with a blank.
 func (w *Write) Run(ctx context.Context, env Env, to Writer, params []value.Value,
 	yield func([]value.Value) error) (tag string, n int, err error) {
-	rt := newRuntime(ctx, env, params)
-	n, err = w.run(rt, to, yield)
+	if w.queries {
+		end, err := to.Begin()
+		if err != nil {
+			return "", 0, err
+		}
+		defer end()
+	}
+	n, err = w.run(newRuntime(ctx, env, params), to, yield)
 	return w.tag, n, err
 }
 
@@ -309,16 +318,10 @@ func (ws *writes) each(rt *runtime, yield func([]value.Value) error,
 			return again
 		})
 	}
-	known, err := ws.ahead(rt, list)
-	if err != nil {
-		return 0, err
-	}
 	count := 0
-	for i, s := range list {
-		var sets []value.Value
-		if known != nil {
-			sets = known[i]
-		} else if sets, err = evalAll(ws.sets, s); err != nil {
+	for _, s := range list {
+		sets, err := evalAll(ws.sets, s)
+		if err != nil {
 			return 0, err
 		}
 		n, err := one(s, sets)
@@ -328,28 +331,6 @@ func (ws *writes) each(rt *runtime, yield func([]value.Value) error,
 		count += n
 	}
 	return count, nil
-}
-
-// ahead evaluates sets for all rows where there is a query in them: it is not to see what the statement writes. nil:
-// there is none.
-func (ws *writes) ahead(rt *runtime, list []*scope) ([][]value.Value, error) {
-	if !slices.ContainsFunc(ws.sets, func(x *bound) bool { return x.outer }) {
-		return nil, nil
-	}
-	out := make([][]value.Value, len(list))
-	for i, s := range list {
-		if err := rt.poll(); err != nil {
-			return nil, err
-		}
-		var err error
-		if out[i], err = evalAll(ws.sets, s); err != nil {
-			return nil, err
-		}
-		if err := rt.hold(out[i]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // writeTo binds what UPDATE and DELETE have in common.
@@ -380,11 +361,11 @@ func (b *binder) update(u *Update) (*Write, error) {
 	ws.sets = values
 	w := ws.w
 	w.tag, w.explain = "UPDATE ", over("Update on "+u.Table.name, ws.src.explained(ws.width))
-	if b.leaves == 1 {
-		w.byID(ws.src, ws.conds, values)
-	}
 	if w.Columns, ws.outs, err = b.returning(u.Returning, ns); err != nil {
 		return nil, err
+	}
+	if b.leaves == 1 && b.subs == 0 {
+		w.byID(ws.src, ws.conds, values)
 	}
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
 		return ws.each(rt, yield, func(s *scope, sets []value.Value) ([]value.Value, error) {
@@ -404,7 +385,7 @@ func (b *binder) delete(d *Delete) (*Write, error) {
 	if w.Columns, ws.outs, err = b.returning(d.Returning, ns); err != nil {
 		return nil, err
 	}
-	if ws.outs == nil && b.leaves == 1 {
+	if ws.outs == nil && b.leaves == 1 && b.subs == 0 {
 		w.byID(ws.src, ws.conds, nil)
 	}
 	n := len(rel.Columns())
@@ -469,7 +450,7 @@ func (b *binder) insert(in *Insert) (*Write, error) {
 		}
 	}
 	one := in.Source == nil || len(in.Source.values) == 1
-	w.makes = in.Conflict == nil && b.leaves == 1 && in.Source != nil && one
+	w.makes = in.Conflict == nil && b.leaves == 1 && b.subs == 0 && in.Source != nil && one
 	w.looks = up.sets != nil && !one
 	w.run = func(rt *runtime, to Writer, yield func([]value.Value) error) (int, error) {
 		count := 0
