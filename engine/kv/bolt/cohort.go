@@ -15,12 +15,13 @@ const (
 // that just misses a sync would wait for two, and a processor that serves callers one by one between syncs spends more
 // on each of them than one that serves all in turn. (commit_delay of PostgreSQL has the same aim, with a fixed time.)
 //
-// Whether they are soon back shows: a group waits no longer than some syncs take, or than the slow half of the cohort
-// may need by what the fast half did. Where not all have come by then, as many groups as there were such misses lately,
-// doubled for each, do not wait. A caller that is alone never does.
+// Whether that pays is tried, see choice. Where it does, a group waits no longer than some syncs take, or than the slow
+// half of the cohort may need by what the fast half did. Where not all have come by then, as many groups as there were
+// such misses lately, doubled for each, do not wait. A caller that is alone never does.
 //
 // The mutex of the committer guards it.
 type cohort struct {
+	choice choice
 	want   int           // callers that the open group waits for; less than 2: it does not
 	sync   time.Duration // how long a sync takes, by the last ones
 	landed time.Time     // when the callers of the group before were told
@@ -36,20 +37,25 @@ type cohort struct {
 // waits reports whether the open group waits.
 func (c *cohort) waits() bool { return !c.first.IsZero() }
 
-// told notes that n callers, those that wait for the next sync included, are or were of one cohort, and that the sync
-// took so long.
-func (c *cohort) told(n int, took time.Duration) {
+// told notes that a sync, which took so long, did for so many callers, while others came.
+func (c *cohort) told(did, others int, took time.Duration) {
 	if c.sync == 0 {
 		c.sync = took
 	}
 	c.sync += (took - c.sync) / 8
 	c.leave()
+	if did+others < 2 {
+		c.choice.alone()
+		return
+	}
+	now := time.Now()
+	c.choice.synced(did, now, c.sync)
 	switch {
-	case n < 2:
+	case !c.choice.waits:
 	case c.skips > 0:
 		c.skips--
 	default:
-		c.want, c.landed = n, time.Now()
+		c.want, c.landed = did+others, now
 	}
 }
 

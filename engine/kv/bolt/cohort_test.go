@@ -61,16 +61,19 @@ func writers(t *testing.T, st *Store, many, n int, pause func(w int) time.Durati
 	all.Wait()
 }
 
-// TestCohortSharesSyncs: writers that come back soon after they were answered are all in one group.
+// TestCohortSharesSyncs: writers that are soon back after an answer are all in one group, once that was tried.
 func TestCohortSharesSyncs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := slowDisk(t)
 		defer closed(t, st)
-		const many, n = 16, 50
+		const many, n = 16, 1000
 		before := st.Stats().Syncs
 		writers(t, st, many, n, func(w int) time.Duration { return time.Duration(100+20*w) * time.Microsecond })
-		if syncs := st.Stats().Syncs - before; syncs > n+n/5 {
+		if syncs := st.Stats().Syncs - before; syncs > n+n/3 {
 			t.Errorf("%d commits of %d writers took %d syncs", many*n, many, syncs)
+		}
+		if !st.commits.cohort.choice.usual {
+			t.Error("groups do not wait in the end")
 		}
 	})
 }
@@ -92,11 +95,14 @@ func TestLoneWriterHasNoCohort(t *testing.T) {
 
 // TestCohortDoesNotWaitForTheSlow: a quick writer is hardly held up by those that commit now and then.
 func TestCohortDoesNotWaitForTheSlow(t *testing.T) {
-	for _, slow := range []time.Duration{2 * slowSync, 7 * slowSync, 40 * slowSync} {
+	for _, tc := range []struct {
+		slow time.Duration
+		most float64 // times as long as alone: it may just miss a sync for another one, as the scheduler wills
+	}{{2 * slowSync, 1.3}, {7 * slowSync, 1.15}, {40 * slowSync, 1.05}} {
 		synctest.Test(t, func(t *testing.T) {
 			st := slowDisk(t)
 			defer closed(t, st)
-			const n = 2000
+			const n = 8000
 			quick, others := make(chan time.Duration), 3
 			var all sync.WaitGroup
 			all.Go(func() {
@@ -112,7 +118,7 @@ func TestCohortDoesNotWaitForTheSlow(t *testing.T) {
 						select {
 						case <-done:
 							return
-						case <-time.After(time.Duration(rnd.Int64N(int64(2 * slow)))):
+						case <-time.After(time.Duration(rnd.Int64N(int64(2 * tc.slow)))):
 						}
 						if err := put(st, fmt.Sprint("slow", w, "k", i)); err != nil {
 							t.Error(err)
@@ -123,9 +129,8 @@ func TestCohortDoesNotWaitForTheSlow(t *testing.T) {
 			took := <-quick
 			close(done)
 			all.Wait()
-			// A commit that comes while the log is synced for another one waits for that sync as well.
-			if took > n*slowSync*9/5 {
-				t.Errorf("beside writers that pause for %v on average, %d commits took %v", slow, n, took)
+			if took.Seconds() > tc.most*(n*slowSync).Seconds() {
+				t.Errorf("beside writers that pause for %v on average, %d commits took %v", tc.slow, n, took)
 			}
 		})
 	}
@@ -136,7 +141,8 @@ func TestCohortThatWentAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := slowDisk(t)
 		defer closed(t, st)
-		st.commits.cohort.told(16, slowSync)
+		st.commits.cohort.choice.usual = true
+		st.commits.cohort.told(10, 6, slowSync)
 		for i, want := range []time.Duration{(1 + firstWait) * slowSync, slowSync, slowSync} {
 			began := time.Now()
 			if err := put(st, fmt.Sprint("last", i)); err != nil {
@@ -154,7 +160,8 @@ func TestCohortIsNotMissedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := 0
 		c := cohort{late: func() { late++ }}
-		c.told(4, slowSync)
+		c.choice.usual = true
+		c.told(2, 2, slowSync)
 		time.Sleep(slowSync)
 		if !c.holds(1) || !c.holds(2) || !c.holds(3) {
 			t.Error("does not wait")
@@ -179,6 +186,7 @@ func TestCohortsEnd(t *testing.T) {
 	for seed := range uint64(100) {
 		synctest.Test(t, func(t *testing.T) {
 			st := slowDisk(t)
+			st.commits.cohort.choice.usual = true
 			rnd := rand.New(rand.NewPCG(seed, 2))
 			longest, n := 1+rnd.Int64N(int64(8*slowSync)), 1+rnd.IntN(8) // most groups are the last ones of some
 			var all sync.WaitGroup

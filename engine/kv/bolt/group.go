@@ -128,7 +128,7 @@ func (c *committer) land(err error, took time.Duration) {
 		c.lose(&g, &next, err)
 		return
 	}
-	c.cohort.told(len(g.frames)+len(c.open.frames), took)
+	c.cohort.told(len(g.frames), len(c.open.frames), took)
 	c.appoint(nil)
 	c.tell(&g)
 	c.flight = g.emptied()
