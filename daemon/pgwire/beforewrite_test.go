@@ -1,8 +1,6 @@
 package pgwire_test
 
 import (
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -62,14 +60,7 @@ func TestQueriedWritesAgainstPostgreSQL(t *testing.T) {
 		CREATE TABLE w (id text PRIMARY KEY)`).ReadAll(); err != nil {
 		t.Fatal(err)
 	}
-	for text := range strings.SplitSeq(strings.TrimSpace(queriedWrites), "\n") {
-		want, got := answerOf(t, pg, text), answerOf(t, ours, text)
-		slices.SortFunc(want.rows, slices.Compare)
-		slices.SortFunc(got.rows, slices.Compare)
-		if diff := difference(got, want); diff != "" {
-			t.Errorf("%s\n%s", text, diff)
-		}
-	}
+	writtenAlike(t, pg, ours, queriedWrites)
 }
 
 // TestQueriedWritesBesideEvents: what an event of the table writes is not seen by the statement either, and is there

@@ -111,6 +111,21 @@ func answerAlike(t *testing.T, pg, ours *pgconn.PgConn, statements string) {
 	}
 }
 
+// writtenAlike is answerAlike for statements whose rows come in any order, but for those with ORDER BY.
+func writtenAlike(t *testing.T, pg, ours *pgconn.PgConn, statements string) {
+	t.Helper()
+	for text := range strings.SplitSeq(strings.TrimSpace(statements), "\n") {
+		want, got := answerOf(t, pg, text), answerOf(t, ours, text)
+		if !strings.Contains(text, "ORDER BY") {
+			slices.SortFunc(want.rows, slices.Compare)
+			slices.SortFunc(got.rows, slices.Compare)
+		}
+		if diff := difference(got, want); diff != "" {
+			t.Errorf("%s\n%s", text, diff)
+		}
+	}
+}
+
 // seedOr is what NACRE_DIFFERENTIAL_SEED says, or usual.
 func seedOr(t *testing.T, usual uint64) uint64 {
 	t.Helper()

@@ -155,6 +155,44 @@ func TestCohortThatWentAway(t *testing.T) {
 	})
 }
 
+// TestCloseHurriesACohort: the end of the store does not wait for those that may come.
+func TestCloseHurriesACohort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := slowDisk(t)
+		st.commits.cohort.choice.usual = true
+		st.commits.cohort.told(10, 6, slowSync)
+		began := time.Now()
+		var all sync.WaitGroup
+		all.Go(func() {
+			if err := put(st, "k"); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took != slowSync {
+				t.Errorf("the commit took %v", took)
+			}
+		})
+		synctest.Wait() // for the commit to wait
+		closed(t, st)
+		all.Wait()
+	})
+}
+
+// TestCohortHasALimit: those who come late do not make others wait for as long as they took themselves.
+func TestCohortHasALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := cohort{late: func() {}}
+		c.choice.usual = true
+		c.told(2, 2, slowSync)
+		time.Sleep(10 * slowSync)
+		began := time.Now()
+		c.holds(1)
+		time.Sleep(slowSync)
+		if c.holds(2); c.due.Sub(began) != longWait*slowSync {
+			t.Errorf("waits for %v", c.due.Sub(began))
+		}
+	})
+}
+
 // TestCohortIsNotMissedEarly: the timer of a wait that was made longer does not end it.
 func TestCohortIsNotMissedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
